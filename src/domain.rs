@@ -1,0 +1,16 @@
+//! The vocabulary: identities, revisions, times, keys, members, as plain data.
+//!
+//! Nothing here knows etcd's client, a clock or a screen. Numbers are newtypes so that a
+//! revision can never be passed where a lease is meant; `i64` and `u64` stop at the port.
+
+pub mod ids;
+pub mod key;
+pub mod kv;
+pub mod member;
+pub mod time;
+
+pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
+pub use key::{Key, KeyRange};
+pub use kv::{KeyEvent, KeyValue};
+pub use member::{Alarm, AlarmKind, Member, Status};
+pub use time::{Millis, Timestamp};

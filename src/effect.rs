@@ -1,0 +1,26 @@
+//! Everything the core wants done, as plain data.
+//!
+//! The other half of the seam. The runtime carries effects out and reports what they led to
+//! as observations; nothing in the core waits for one.
+
+use crate::domain::LeaseId;
+
+/// Something for the rim to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Ask the time to live of these leases now, in this order, in one burst.
+    PollLeases(Vec<LeaseId>),
+    /// Put text on the clipboard of the terminal (OSC 52).
+    Copy(String),
+    /// Capture the mouse, or leave it to the terminal.
+    CaptureMouse(bool),
+    /// Stop the program's job, as Ctrl-Z does in a shell.
+    Suspend,
+    /// Draw the whole screen anew.
+    Redraw,
+    /// End the program.
+    Quit,
+}
+
+/// The effects of one update, in order.
+pub type Effects = Vec<Effect>;

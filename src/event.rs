@@ -1,0 +1,185 @@
+//! Everything that can reach the core, as plain serialisable data.
+//!
+//! This is one half of the seam: a source turns a cluster into [`Observation`]s, a terminal
+//! turns hands into input, a timer turns time into ticks. Whatever is not in here, the model
+//! cannot know, which is why a recording of the observations replays to the same model.
+
+use serde::{Deserialize, Serialize};
+
+use crate::domain::{
+    Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Timestamp,
+};
+use crate::input::{Hits, Input};
+
+/// Something reaches the core.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// A key, the mouse, a paste or a new size, with where things were drawn when it came.
+    Input(Input, Hits),
+    /// A fact about the cluster.
+    Observed(Stamped<Observation>),
+    /// Time passed; the only way it does.
+    Tick(Timestamp),
+}
+
+/// A fact with the time it was learnt at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stamped<T> {
+    /// When the source learnt it.
+    pub at: Timestamp,
+    /// What it learnt.
+    pub what: T,
+}
+
+/// One fact about the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Observation {
+    /// The connection changed.
+    Link(LinkState),
+    /// An answer named its cluster: sent on every (re)connection. Another id than before
+    /// means that another cluster answers at the same address.
+    Cluster(ClusterId),
+    /// The ranges that are watched from now on; with discovery they grow as locks are found.
+    Scope(Vec<KeyRange>),
+    /// One page of a full read of `range` at one `revision`. The pages of a range come in
+    /// key order, from `first` to `last`; what the range held before and the pages do not
+    /// have is gone.
+    Listed(ListPage),
+    /// Changes in the order of their revisions; a revision is never split over two of these.
+    Watched(Vec<Change>),
+    /// Every change up to this revision has been seen.
+    Progress(Revision),
+    /// Events were missed or may have been; a full read of all ranges follows unless the
+    /// watch could resume where it stopped.
+    WatchLost(WatchLoss),
+    /// The server refuses to let this user read a range.
+    Denied(Denied),
+    /// The ids of all leases, as one member knows them.
+    LeaseList(Vec<LeaseId>),
+    /// The answer to one time-to-live question.
+    LeaseTtl(LeaseTtl),
+    /// A burst of time-to-live questions ended: what it cost, so that the next can be sized.
+    LeasesPolled(LeasePollCost),
+    /// The membership.
+    Members(Vec<Member>),
+    /// What one member says of itself, or why it does not.
+    Status {
+        /// The member that was asked.
+        member: MemberId,
+        /// Its answer, or the reason there is none.
+        answer: Result<Status, String>,
+    },
+    /// All alarms that are raised now.
+    Alarms(Vec<Alarm>),
+}
+
+/// The state of the connection to the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum LinkState {
+    /// No endpoint has answered yet.
+    #[default]
+    Connecting,
+    /// The watch runs on this endpoint.
+    Live {
+        /// The URL that serves the watch.
+        endpoint: String,
+    },
+    /// The last try failed; the next comes by itself.
+    Retrying {
+        /// How many tries failed in a row.
+        attempt: u32,
+        /// When the next one starts.
+        next_at: Timestamp,
+        /// The endpoints that were tried, each with its error.
+        why: Vec<EndpointError>,
+    },
+}
+
+/// Why one endpoint could not be used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EndpointError {
+    /// The endpoint's URL.
+    pub endpoint: String,
+    /// What went wrong, as one line.
+    pub error: String,
+}
+
+/// One page of a full read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ListPage {
+    /// The range that is read.
+    pub range: KeyRange,
+    /// The revision all its pages are read at.
+    pub revision: Revision,
+    /// The keys of this page in key order.
+    pub keys: Vec<KeyValue>,
+    /// Whether this page opens the read.
+    pub first: bool,
+    /// Whether this page closes it.
+    pub last: bool,
+}
+
+/// One key's change at one revision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// The revision that made it.
+    pub revision: Revision,
+    /// What happened to which key.
+    pub event: KeyEvent,
+}
+
+/// How a watch ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WatchLoss {
+    /// The revisions up to `at` were compacted before they were seen.
+    Compacted {
+        /// The compaction revision the server named.
+        at: Revision,
+    },
+    /// The server cancelled it.
+    Cancelled {
+        /// The server's reason.
+        why: String,
+    },
+    /// The connection died; the watch resumes at the revision after the last one seen.
+    Transport {
+        /// The transport's reason.
+        why: String,
+    },
+}
+
+/// A range this user may not read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Denied {
+    /// The range.
+    pub range: KeyRange,
+    /// The user that asked; empty when nobody is logged in.
+    pub user: String,
+    /// The server's words.
+    pub why: String,
+}
+
+/// The answer to `LeaseTimeToLive`, in etcd's own numbers.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeaseTtl {
+    /// The lease that was asked for.
+    pub lease: LeaseId,
+    /// Seconds granted; 0 when the lease is gone.
+    pub granted: i64,
+    /// Seconds left; -1 when the lease is gone, 9223372036 when the member does not know,
+    /// 0 or less with `granted > 0` when it is overdue.
+    pub remaining: i64,
+    /// The keys that hang on it, when they were asked for.
+    pub keys: Option<Vec<Key>>,
+}
+
+/// What a burst of time-to-live questions cost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeasePollCost {
+    /// How many were asked.
+    pub asked: u32,
+    /// How many of them failed or ran into their deadline.
+    pub failed: u32,
+    /// How long the burst took from first question to last answer.
+    pub took: Millis,
+}

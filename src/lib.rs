@@ -1,0 +1,8 @@
+//! lockscope: an inspector and playground for etcd locks and Raft state.
+#![forbid(unsafe_code)]
+
+pub mod domain;
+pub mod effect;
+pub mod event;
+pub mod input;
+pub mod layout;
