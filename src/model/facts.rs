@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::{Key, KeyRange, LeaseId, Revision, Timestamp};
+use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
 use crate::layout::Family;
 
@@ -161,6 +161,11 @@ impl Facts {
         self.see_time(now);
         self.give_up_on_causes(now);
         if self.link.is_live() { self.plan.due(now, &self.leases, visible) } else { Vec::new() }
+    }
+
+    /// Asks leases in bursts that are this far apart.
+    pub(crate) const fn poll_every(&mut self, period: Millis) {
+        self.plan.set_period(period);
     }
 
     /// Takes in what a burst of polls cost.

@@ -137,6 +137,7 @@ impl Facts {
     pub(crate) fn give_up_on_causes(&mut self, now: Timestamp) {
         for open in self.pending.take_overdue(now) {
             self.settle_cause(open, Cause::Unknown);
+            self.bump();
         }
     }
 
