@@ -30,6 +30,7 @@ pub use refresh::Refresh;
 pub const MARKED: Millis = Millis(600);
 
 /// The state of the screen.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Clone, Debug, Default)]
 pub struct Ui {
     /// The columns and rows of the terminal.
@@ -86,7 +87,7 @@ pub struct Ui {
     pub reduce_motion: bool,
     /// How often leases are asked and the screen is refreshed.
     pub refresh: Refresh,
-    version: u64,
+    pub(crate) version: u64,
 }
 
 /// A lock that was opened: it stays on its screen however the list is sorted and filtered.
@@ -205,7 +206,9 @@ impl Ui {
         }
         match self.screen {
             Screen::Locks => {
-                self.visible_locks(facts).filter_map(|lock| lock.holder()).for_each(|key| see(key.lease()))
+                for holder in self.visible_locks(facts).filter_map(|lock| lock.holder()) {
+                    see(holder.lease());
+                }
             }
             Screen::Leases => {
                 let window = self.leases.window(room, self.lease_order.len());

@@ -159,7 +159,7 @@ mod tests {
     use crate::domain::Millis;
     use crate::event::{LinkState, Observation};
     use crate::input::{Sort, Target};
-    use crate::update::testing::World;
+    use crate::update::testing::{World, lease_of};
 
     fn world() -> World {
         World::new(&[("/a", 1), ("/b", 3), ("/c", 0)])
@@ -197,6 +197,36 @@ mod tests {
             world.keys("s");
             assert_eq!((world.model.ui.sort, world.model.ui.reversed), (sort, false));
         }
+    }
+
+    #[test]
+    fn least_time_left_comes_first_and_unknown_times_last() {
+        let mut world = world();
+        world.ttl(lease_of("/a", 0), 60, 40);
+        world.ttl(lease_of("/c", 0), 60, 5);
+        world.keys(":sort ttl<Enter>");
+        assert_eq!(world.listed(), ["/c", "/a", "/b"]);
+        world.ttl(lease_of("/b", 0), 60, -3);
+        world.pass(0);
+        assert_eq!(world.listed(), ["/b", "/c", "/a"], "overdue before all others");
+    }
+
+    #[test]
+    fn many_locks_are_listed_anew_twice_a_second_at_most() {
+        let names: Vec<String> = (0..2_001).map(|n| format!("/{n:04}")).collect();
+        let many: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 0)).collect();
+        let mut world = World::new(&[]);
+        world.list(&many);
+        world.pass(500);
+        assert_eq!(world.listed().len(), 2_001);
+        let more: Vec<_> = many.iter().copied().chain([("/new", 3)]).collect();
+        world.list(&more);
+        assert_eq!(world.listed()[0], "/0000", "not yet");
+        assert_eq!(world.model.next_tick(), Some(world.now() + Millis(500)).min(world.model.live().next_deadline()));
+        world.pass(500);
+        assert_eq!(world.listed()[0], "/new");
+        world.keys("S");
+        assert_eq!(world.listed()[2_001], "/new", "what a person asks for comes at once");
     }
 
     #[test]

@@ -11,16 +11,12 @@ use super::action::tell;
 
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
-    match text(&model.ui, model.shown(), what) {
-        Some(text) => {
-            tell(model, Notice::Copied(what));
-            vec![Effect::Copy(text)]
-        }
-        None => {
-            tell(model, Notice::NothingToCopy(what));
-            Effects::new()
-        }
-    }
+    let Some(text) = text(&model.ui, model.shown(), what) else {
+        tell(model, Notice::NothingToCopy(what));
+        return Effects::new();
+    };
+    tell(model, Notice::Copied(what));
+    vec![Effect::Copy(text)]
 }
 
 fn text(ui: &Ui, facts: &Facts, what: Copied) -> Option<String> {

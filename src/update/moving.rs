@@ -23,16 +23,13 @@ pub fn go(model: &mut Model, motion: Motion) {
 pub fn scroll(model: &mut Model, pane: Pane, by: isize) {
     let (facts, ui) = model.shown_and_ui();
     let (rows, len) = (ui.rows(pane), len(ui, facts, pane));
-    match position(ui, pane) {
-        Some(position) => {
-            if position.scroll(by, rows, len) {
-                pin(ui, facts, pane);
-            }
-        }
-        None => {
-            let scrolled = ui.scrolled(pane).saturating_add_signed(by);
-            ui.scrolled[pane as usize] = scrolled.min(len.saturating_sub(rows));
-        }
+    let Some(position) = position(ui, pane) else {
+        let scrolled = ui.scrolled(pane).saturating_add_signed(by);
+        ui.scrolled[pane as usize] = scrolled.min(len.saturating_sub(rows));
+        return;
+    };
+    if position.scroll(by, rows, len) {
+        pin(ui, facts, pane);
     }
 }
 

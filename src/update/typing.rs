@@ -104,7 +104,6 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
     use crate::effect::Effect;
     use crate::input::{Screen, Sort};
     use crate::update::testing::World;
