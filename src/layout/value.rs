@@ -44,11 +44,10 @@ pub fn decode(key: &KeyFacts<'_>, family: Family) -> Decoded {
         "scalingo" => text::scalingo(key.key),
         "tooz" => uuid::decode(key.value).unwrap_or_else(|| text::named_by_key(key.key)),
         _ => match kind::kind(key.value, key.lease) {
-            ValueKind::Empty => Decoded::default(),
             ValueKind::UuidBytes | ValueKind::UuidText => uuid::decode(key.value).unwrap_or_default(),
             ValueKind::Json | ValueKind::JsonWithLease => json::decode(key, family),
             ValueKind::Address | ValueKind::Text => text::plain(key.value),
-            ValueKind::Binary => Decoded::default(),
+            ValueKind::Empty | ValueKind::Binary => Decoded::default(),
         },
     }
 }

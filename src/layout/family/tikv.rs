@@ -1,4 +1,4 @@
-//! TiDB and what belongs to it: PD, TiCDC, DM.
+//! TiDB and what belongs to it: PD, `TiCDC`, DM.
 
 use super::{Rows, queue, single};
 use crate::layout::{Layout, words};
