@@ -106,7 +106,7 @@ fn micro_time(bytes: &[u8]) -> Option<Timestamp> {
 /// An `int32` on the wire is sign-extended to 64 bits; the upper half repeats the sign.
 #[expect(clippy::cast_possible_truncation, reason = "protobuf defines int32 as the low half of the varint")]
 const fn int32(number: u64) -> i32 {
-    number as u32 as i32
+    (number as u32).cast_signed()
 }
 
 /// The last length-delimited field with this number; an absent one is an error here.
