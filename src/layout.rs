@@ -1,6 +1,6 @@
 //! Which recipe a set of keys follows.
 //!
-//! Two steps, both pure and both a table of small rules. [`place`] looks at one key alone and
+//! Two steps, both pure and both a table of small rules. [`place()`] looks at one key alone and
 //! says where it belongs: the group (a queue's keys share everything before the last slash)
 //! and the shape of its name and value. [`recognise_queue`] and [`recognise_single`] then say
 //! which recipe a group, or a key that stands alone, follows. Per key first, group after:
