@@ -231,6 +231,15 @@ mod tests {
     }
 
     #[test]
+    fn numbers_of_64_bits_read_whole() {
+        // Go's zero time is the year 1, a negative number of seconds in ten bytes.
+        let time = [&[8][..], &[0x80, 0x92, 0xb8, 0xc3, 0x98, 0xfe, 0xff, 0xff, 0xff, 0x1]].concat();
+        let lease = Lease::parse(&object(&delimited(4, &time))).expect("a lease");
+        assert_eq!(lease.renewed, Some(Timestamp(-62_135_596_800_000)));
+        assert_eq!(lease.renewed.and_then(rfc3339).as_deref(), Some("0001-01-01T00:00:00Z"));
+    }
+
+    #[test]
     fn unknown_fields_are_skipped() {
         let spec = [&[0x31, 1, 2, 3, 4, 5, 6, 7, 8, 0x3d, 1, 2, 3, 4, 0x98, 1, 9][..], &delimited(1, b"x")].concat();
         assert_eq!(Lease::parse(&object(&spec)).and_then(|lease| lease.holder).as_deref(), Some("x"));
