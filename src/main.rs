@@ -1,1 +1,4 @@
+//! The program: see the library's documentation.
+#![forbid(unsafe_code)]
+
 fn main() {}
