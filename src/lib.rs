@@ -7,4 +7,6 @@ pub mod effect;
 pub mod event;
 pub mod input;
 pub mod layout;
+pub mod model;
+pub mod update;
 pub mod view;
