@@ -8,5 +8,6 @@ pub mod event;
 pub mod input;
 pub mod layout;
 pub mod model;
+pub mod runtime;
 pub mod update;
 pub mod view;
