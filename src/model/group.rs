@@ -33,8 +33,8 @@ pub(super) struct Group {
     pub leased: Ordered,
     /// Keys that stand alone and have none.
     pub bare: Ordered,
-    /// How many of `leased` have an empty value.
-    pub empty_leased: u32,
+    /// Those of `leased` that have an empty value.
+    pub empty_leased: Ordered,
     /// The lock that the members form.
     pub lock: Option<LockIx>,
     counts: Counts,
@@ -59,7 +59,7 @@ impl Group {
             members: Ordered::None,
             leased: Ordered::None,
             bare: Ordered::None,
-            empty_leased: 0,
+            empty_leased: Ordered::None,
             lock: None,
             counts: Counts::default(),
             dirty: false,
@@ -81,7 +81,9 @@ impl Group {
             self.bare.insert(place);
         } else {
             self.leased.insert(place);
-            self.empty_leased += u32::from(entry.placed.value == ValueKind::Empty);
+            if entry.placed.value == ValueKind::Empty {
+                self.empty_leased.insert(place);
+            }
         }
     }
 
@@ -94,14 +96,22 @@ impl Group {
             self.bare.remove(&place);
         } else {
             self.leased.remove(&place);
-            self.empty_leased -= u32::from(entry.placed.value == ValueKind::Empty);
+            self.empty_leased.remove(&place);
         }
     }
 
-    /// Whether one key more or less among those that stand alone can change what its
-    /// siblings are taken for.
-    pub fn siblings_matter(&self) -> bool {
-        self.leased.len() <= MANY as usize + 1
+    /// The keys for which one leased sibling more or less can make a difference: counting
+    /// stops at [`MANY`], so beyond that there are none.
+    pub fn sensitive(&self) -> Vec<KeyIx> {
+        let few = |set: &Ordered| set.len() <= MANY as usize + 1;
+        let set = if few(&self.leased) {
+            &self.leased
+        } else if few(&self.empty_leased) {
+            &self.empty_leased
+        } else {
+            &Ordered::None
+        };
+        set.iter().map(|(_, ix)| ix).collect()
     }
 
     /// Says which recipe the members follow; `None` without members.
@@ -129,15 +139,20 @@ impl Group {
     /// among the members queues with them and can block them. The read-write recipe ranges
     /// over its own two folders only.
     pub fn queue(&self, layout: Layout) -> impl Iterator<Item = Place> {
-        let foreign = matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty();
-        let (leased, bare) = if foreign { (&self.leased, &self.bare) } else { (&Ordered::None, &Ordered::None) };
+        let (leased, bare) =
+            if self.foreign_queue(layout) { (&self.leased, &self.bare) } else { (&Ordered::None, &Ordered::None) };
         merge(self.members.iter(), merge(leased.iter(), bare.iter()))
     }
 
     /// How many keys stand in the queue of this layout.
     pub fn queue_len(&self, layout: Layout) -> usize {
-        let foreign = matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty();
-        self.members.len() + if foreign { self.leased.len() + self.bare.len() } else { 0 }
+        self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
+    }
+
+    /// Whether keys of another kind queue with the members. Without a member there is no
+    /// queue to see, only a folder.
+    fn foreign_queue(&self, layout: Layout) -> bool {
+        matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && !self.members.is_empty()
     }
 
     /// The places that hold a lock of this layout.

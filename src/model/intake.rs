@@ -260,6 +260,9 @@ impl Facts {
         if let Some(group) = in_group.filter(|&group| Some(group) != lock) {
             self.leave(intake, group, &entry, cause);
         }
+        if !entry.placed.shape.is_member() && !entry.lease.is_none() {
+            self.recognise_siblings(intake, entry.group, None);
+        }
         self.drop_vacant(entry.group);
     }
 
@@ -367,7 +370,7 @@ impl Facts {
         if !member {
             self.recognise_alone(intake, ix);
             if leased {
-                self.recognise_siblings(intake, GroupIx(at), ix);
+                self.recognise_siblings(intake, GroupIx(at), Some(ix));
             }
         }
     }
@@ -403,7 +406,7 @@ impl Facts {
             key: entry.facts(),
             placed: entry.placed,
             leased_siblings: others(group.leased.len(), leased),
-            empty_leased_siblings: others(group.empty_leased as usize, leased && entry.value_len == 0),
+            empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
         });
         let known = self.alone(&entry.key);
         if recognised.layout == Layout::Data {
@@ -442,13 +445,10 @@ impl Facts {
         }
     }
 
-    /// A key more can turn its siblings from a lock into registrations.
-    fn recognise_siblings(&mut self, intake: Intake, group: GroupIx, newcomer: KeyIx) {
-        let siblings: Vec<KeyIx> = match self.group(group) {
-            Some(group) if group.siblings_matter() => group.leased.iter().map(|(_, ix)| ix).collect(),
-            _ => return,
-        };
-        for ix in siblings.into_iter().filter(|&ix| ix != newcomer) {
+    /// A key more can turn its siblings from locks into registrations, and one less back.
+    fn recognise_siblings(&mut self, intake: Intake, group: GroupIx, newcomer: Option<KeyIx>) {
+        let siblings = self.group(group).map(Group::sensitive).unwrap_or_default();
+        for ix in siblings.into_iter().filter(|&ix| Some(ix) != newcomer) {
             self.recognise_alone(intake, ix);
         }
     }
@@ -538,7 +538,13 @@ impl Facts {
     /// The last member went: a lock is free and stays known, anything else is forgotten.
     fn empty_group(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx) {
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
-        lock.held.clear();
+        // A foreign key that was first holds nothing once nobody queues behind it.
+        let end = End { at: intake.at, revision: intake.revision, cause: Cause::Unknown };
+        for token in lock.held.drain(..) {
+            if let Some(history) = lock.history.as_mut() {
+                history.end(token, end);
+            }
+        }
         if lock.recognised.layout.is_lock() {
             if lock.free_since.is_none() {
                 self.set_free(intake, lock_ix);
