@@ -145,7 +145,7 @@ impl Theme {
     }
 
     /// A key or value, escaped and without its middle if need be.
-    pub fn name<'a>(&self, bytes: &'a [u8], columns: usize, role: Role) -> Span<'a> {
+    pub fn key<'a>(&self, bytes: &'a [u8], columns: usize, role: Role) -> Span<'a> {
         self.span(fit_bytes(bytes, columns, Cut::Middle, self.glyphs.ellipsis), role)
     }
 

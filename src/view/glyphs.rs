@@ -108,7 +108,9 @@ pub const UNICODE: Glyphs = Glyphs {
     about: "~",
     bar: &["▁", "▂", "▃", "▄", "▅", "▆", "▇"],
     spark: &["▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"],
-    frame: Frame { top_left: "╭", top_right: "╮", bottom_left: "╰", bottom_right: "╯", across: "─", down: "│" },
+    frame: Frame {
+        top_left: "╭", top_right: "╮", bottom_left: "╰", bottom_right: "╯", across: "─", down: "│"
+    },
     lane: Lane { waiting: "░", holding: "█", paused: "≈", stale: "▒", unknown: "┄", end: "▏", now: "▶" },
 };
 

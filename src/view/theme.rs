@@ -4,8 +4,8 @@
 //! a user's), a [`Theme`] is a palette fitted to a colour depth. The environment is passed in
 //! as data; nothing here reads it.
 
-mod colour;
 mod choice;
+mod colour;
 mod palette;
 #[cfg(test)]
 mod sight;
@@ -183,9 +183,8 @@ mod tests {
 
     #[test]
     fn changing_the_palette_keeps_the_rest() {
-        let theme = Theme::new(&Palette::builtin("dark").unwrap(), Depth::True)
-            .with_glyphs(&glyphs::ASCII)
-            .with_motion(false);
+        let theme =
+            Theme::new(&Palette::builtin("dark").unwrap(), Depth::True).with_glyphs(&glyphs::ASCII).with_motion(false);
         let light = theme.repainted(&Palette::builtin("light").unwrap());
         assert_eq!((light.name(), light.motion, light.glyphs.unicode), ("light", false, false));
         assert_eq!(light.style(Role::Holder).fg, Some(Color::Rgb(0x1d, 0x4e, 0xd0)));

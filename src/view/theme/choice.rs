@@ -143,7 +143,8 @@ mod tests {
 
     #[test]
     fn a_users_theme_of_the_same_name_comes_first() {
-        let mine = Palette::parse("mine.toml", "name = \"dark\"\nground = \"dark\"\n[holder]\nfg = \"#ffffff\"\n").unwrap();
+        let mine =
+            Palette::parse("mine.toml", "name = \"dark\"\nground = \"dark\"\n[holder]\nfg = \"#ffffff\"\n").unwrap();
         let chosen = Choice::default().palette(std::slice::from_ref(&mine)).unwrap();
         assert_eq!(chosen, mine);
     }

@@ -167,8 +167,8 @@ impl Palette {
     /// # Errors
     /// When the file cannot be read or is not a theme; the error says where.
     pub fn read(path: &Path) -> Result<Self, ThemeError> {
-        let text = fs::read_to_string(path)
-            .map_err(|why| ThemeError::Read { path: path.display().to_string(), why })?;
+        let text =
+            fs::read_to_string(path).map_err(|why| ThemeError::Read { path: path.display().to_string(), why })?;
         Self::parse(&path.display().to_string(), &text)
     }
 
@@ -181,13 +181,16 @@ impl Palette {
             let (line, column) = line_and_column(text, at);
             ThemeError::Syntax { path: path.into(), line, column, why }
         };
-        let file: File =
-            toml::from_str(text).map_err(|error| syntax(error.span().map_or(0, |span| span.start), error.message().into()))?;
+        let file: File = toml::from_str(text)
+            .map_err(|error| syntax(error.span().map_or(0, |span| span.start), error.message().into()))?;
         let base = match (&file.base, file.ground) {
             (Some(base), _) if BUILTIN.iter().all(|(name, _)| name != base) => {
                 let known: Vec<&str> = Self::builtin_names().collect();
                 let at = text.find("base").unwrap_or_default();
-                return Err(syntax(at, format!("there is no theme {base:?} to build on; there are {}", known.join(", "))));
+                return Err(syntax(
+                    at,
+                    format!("there is no theme {base:?} to build on; there are {}", known.join(", ")),
+                ));
             }
             (Some(base), _) if *base == file.name => None,
             (Some(base), _) => Self::builtin(base),
@@ -357,7 +360,8 @@ mod tests {
 
     #[test]
     fn a_theme_only_says_what_it_changes() {
-        let mine = Palette::parse("mine.toml", "name = \"mine\"\nground = \"light\"\n[holder]\nfg = \"#000000\"\n").unwrap();
+        let mine =
+            Palette::parse("mine.toml", "name = \"mine\"\nground = \"light\"\n[holder]\nfg = \"#000000\"\n").unwrap();
         let light = Palette::builtin("light").unwrap();
         assert_eq!(mine.look(Role::Warning), light.look(Role::Warning));
         assert_eq!(hue(&mine, Role::Holder), Some(Rgb(0, 0, 0)));

@@ -174,10 +174,15 @@ mod tests {
 
     #[test]
     fn a_short_stretch_is_a_cell_and_an_old_one_is_left_out() {
-        let shot = drawn(&plain(), &[held(900, Some(700), "old", Ending::Quiet), held(301, Some(300), "short", Ending::Lost)]);
+        let shot =
+            drawn(&plain(), &[held(900, Some(700), "old", Ending::Quiet), held(301, Some(300), "short", Ending::Lost)]);
         assert_eq!(shot.lines()[0].trim(), "×");
         let shot = drawn(&plain(), &[held(900, Some(540), "1f22", Ending::Quiet)]);
-        assert!(shot.lines()[0].starts_with("█████▏ "), "what began before the window starts at its edge: {:?}", shot.lines());
+        assert!(
+            shot.lines()[0].starts_with("█████▏ "),
+            "what began before the window starts at its edge: {:?}",
+            shot.lines()
+        );
     }
 
     #[test]

@@ -98,7 +98,7 @@ mod tests {
             let inner = panel.draw(canvas, Rect::new(0, 0, 28, 3));
             assert_eq!(inner, Rect::new(1, 1, 26, 1));
         });
-        assert_eq!(shot.lines()[0], "╭ Locks 7 ──── sort: WAIT ╮");
+        assert_eq!(shot.lines()[0], "╭ Locks 7 ───── sort: WAIT ╮");
         let shot = Screenshot::of(20, 3, &plain(), |canvas| {
             panel.draw(canvas, Rect::new(0, 0, 20, 3));
         });

@@ -17,7 +17,12 @@ fn level(count: u32, most: u32, levels: usize) -> usize {
     let top = levels - 1;
     let share = f64::from(count).ln_1p() / f64::from(most.max(count)).ln_1p();
     // The share is between 0 and 1 and the levels are few.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "see above")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "see above"
+    )]
     let level = (share * top as f64).round() as usize;
     level.clamp(1, top)
 }

@@ -2,8 +2,9 @@
 //!
 //! Only the rows that can be seen are handed in. A cell comes in one or more forms, from the
 //! richest to the poorest (a bar with its number, the number alone), and is drawn in the
-//! richest that fits. When even the poorest forms of all columns do not fit, columns are
-//! left out, those with the lowest `drop` first; one without `drop` always stays.
+//! richest that fits. When the columns do not fit at their least widths, some are left out,
+//! those with the lowest `drop` first; one without `drop` always stays, and only when no
+//! other is left its cells turn to their poorest forms.
 
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -21,7 +22,7 @@ pub struct Column {
     pub head: &'static str,
     /// Whether its cells end at its right edge: numbers do.
     pub right: bool,
-    /// The fewest columns it is drawn with, if its cells want more.
+    /// With how few columns it is content; 0 when it is with no fewer than its cells want.
     pub least: u16,
     /// The most columns it takes; `u16::MAX` for no limit.
     pub most: u16,
@@ -65,16 +66,7 @@ const MARK: u16 = 2;
 impl Column {
     /// A column that always stays and takes what its cells want.
     pub const fn new(head: &'static str) -> Self {
-        Self {
-            head,
-            right: false,
-            least: 0,
-            most: u16::MAX,
-            drop: None,
-            fills: false,
-            sorted: false,
-            action: None,
-        }
+        Self { head, right: false, least: 0, most: u16::MAX, drop: None, fills: false, sorted: false, action: None }
     }
 
     /// Its cells end at its right edge.
@@ -175,33 +167,47 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         rows.iter().filter_map(|row| row.cells.get(at)).map(measure).max().unwrap_or(0)
     };
     let head = |column: &Column| u16::try_from(width(column.head)).unwrap_or(u16::MAX);
-    let wants: Vec<u16> =
-        columns.iter().enumerate().map(|(at, column)| over_cells(at, Cell::want).min(column.most).max(head(column))).collect();
-    let needs: Vec<u16> = columns
+    let wants: Vec<u16> = columns
         .iter()
         .enumerate()
-        .map(|(at, column)| over_cells(at, Cell::need).max(head(column)).max(column.least).min(wants[at]))
+        .map(|(at, column)| over_cells(at, |cell| cell.want()).min(column.most).max(head(column)))
+        .collect();
+    // What a column keeps as long as another one can still be left out.
+    let rich: Vec<u16> = columns
+        .iter()
+        .zip(&wants)
+        .map(|(column, &want)| match column.least {
+            0 => want,
+            least => want.min(least.max(head(column))),
+        })
+        .collect();
+    // What it comes down to when none can.
+    let poor: Vec<u16> = (0..columns.len())
+        .map(|at| {
+            over_cells(at, |cell| cell.need()).max(head(&columns[at])).max(columns[at].least.min(6)).min(rich[at])
+        })
         .collect();
 
     let mut shown: Vec<bool> = vec![true; columns.len()];
     // The last column keeps a space from the frame.
     let used = |shown: &[bool], sizes: &[u16]| {
-        let (count, sum) = shown.iter().zip(sizes).filter(|(shown, _)| **shown).fold((0_u16, 0_u16), |(count, sum), (_, size)| {
-            (count + 1, sum.saturating_add(*size))
-        });
+        let sizes = shown.iter().zip(sizes).filter(|(shown, _)| **shown).map(|(_, size)| *size);
+        let (count, sum) = sizes.fold((0_u16, 0_u16), |(count, sum), size| (count + 1, sum.saturating_add(size)));
         sum.saturating_add(MARK + 1).saturating_add(GAP * count.saturating_sub(1))
     };
-    while used(&shown, &needs) > room {
+    while used(&shown, &rich) > room {
         let next = (0..columns.len()).filter(|&at| shown[at]).filter_map(|at| Some((columns[at].drop?, at))).min();
         match next {
             Some((_, at)) => shown[at] = false,
             None => break,
         }
     }
+    let needs = if used(&shown, &rich) > room { poor } else { rich };
     let mut sizes = needs;
     let mut left = room.saturating_sub(used(&shown, &sizes));
     // Those that fill come first: they hold the names.
-    let order = (0..columns.len()).filter(|&at| columns[at].fills).chain((0..columns.len()).filter(|&at| !columns[at].fills));
+    let order =
+        (0..columns.len()).filter(|&at| columns[at].fills).chain((0..columns.len()).filter(|&at| !columns[at].fills));
     for at in order.filter(|&at| shown[at]) {
         let more = wants[at].saturating_sub(sizes[at]).min(left);
         sizes[at] += more;
@@ -333,12 +339,13 @@ mod tests {
     }
 
     #[test]
-    fn cells_turn_poorer_before_columns_go_and_columns_go_in_their_order() {
+    fn columns_go_in_their_order_and_then_cells_turn_poorer() {
         let rows = [row(b"/jobs/nightly-report")];
-        assert_eq!(drawn(39, &rows)[1], "  /jobs…report  84,213  42s  12345678 ");
-        assert_eq!(drawn(33, &rows)[1], "  /jo…rt  84,213  42s  12345678 ".to_owned() + "");
-        assert_eq!(drawn(28, &rows)[1], "  /jobs/…eport  84,213  42s ");
-        assert_eq!(drawn(18, &rows)[1], "  /job…port  42s ".to_owned() + " ");
+        assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
+        assert_eq!(drawn(41, &rows)[1], "  /jobs/n…-report  84,213  ######---- 42s ");
+        assert_eq!(drawn(32, &rows)[1], "  /jobs/n…report  ######---- 42s ");
+        assert_eq!(drawn(24, &rows)[1], "  /j…rt  ######---- 42s ");
+        assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
     }
 
     #[test]

@@ -25,7 +25,10 @@ pub fn ttl_forms<'a>(state: TtlState, theme: &Theme) -> Vec<Line<'a>> {
         TtlState::NoLease => vec![word("no lease", Role::Error, theme)],
         TtlState::Unpolled => {
             let bar = theme.glyphs.no_bar.repeat(CELLS as usize);
-            vec![Line::from(vec![theme.span(bar, Role::Muted), theme.span("   ?", Role::Muted)]), word("?", Role::Muted, theme)]
+            vec![
+                Line::from(vec![theme.span(bar, Role::Muted), theme.span("   ?", Role::Muted)]),
+                word("?", Role::Muted, theme),
+            ]
         }
         TtlState::Live { granted, remaining, age, .. } => {
             countdown(Millis::from_secs(granted), remaining, age.0 > OLD.0, theme)
@@ -70,7 +73,9 @@ pub const fn is_low(whole: Millis, left: Millis) -> bool {
 pub fn renewal<'a>(renewal: Renewal, theme: &Theme) -> Option<Span<'a>> {
     match renewal {
         Renewal::Unknown => None,
-        Renewal::Renewed { ago } => Some(theme.span(format!("renewed {} ago", duration(whole_seconds(ago))), Role::Text)),
+        Renewal::Renewed { ago } => {
+            Some(theme.span(format!("renewed {} ago", duration(whole_seconds(ago))), Role::Text))
+        }
         Renewal::NotRenewed { since } => {
             Some(theme.span(format!("not renewed for {}", duration(whole_seconds(since))), Role::Warning))
         }
