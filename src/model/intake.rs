@@ -9,6 +9,8 @@
 //! A revision is taken in whole before locks are settled, so that a transaction is never
 //! seen by halves. Reads that open a range are quiet: what was there before is no news.
 
+use std::collections::BTreeSet;
+
 use crate::domain::{Key, KeyEvent, KeyValue, LeaseId, Revision, Timestamp};
 use crate::event::{Change, LeaseTtl, ListPage};
 use crate::layout::value::decode;
@@ -432,6 +434,8 @@ impl Facts {
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
         lock.made = Made::Alone(Some(ix));
         lock.recognised = recognised;
+        let wants_lease = recognised.layout.is_lock() && recognised.layout != Layout::KubernetesLease;
+        note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease.is_none());
         let released =
             recognised.layout == Layout::KubernetesLease && decode(&entry.facts(), recognised.family).owner.is_none();
         if !recognised.layout.is_lock() || released || lock.held.contains(&entry.create_revision) {
@@ -487,6 +491,9 @@ impl Facts {
         if let Some(lock) = self.locks.get_mut(lock_ix.0) {
             lock.recognised = recognised;
         }
+        let leads = self.groups.get(ix.0).and_then(|group| group.queue(recognised.layout).next());
+        let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
+        note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
             self.announce_holders(intake, ix, lock_ix, recognised.layout);
@@ -564,6 +571,7 @@ impl Facts {
     }
 
     fn set_free(&mut self, intake: Intake, ix: LockIx) {
+        self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
             lock.free_since = Some(intake.at);
             lock.touched = intake.at;
@@ -587,6 +595,14 @@ impl Facts {
         if self.groups.get(ix.0).is_some_and(|group| group.is_vacant() && !group.dirty) {
             self.groups.remove(ix.0);
         }
+    }
+}
+
+fn note_leaseless(leaseless: &mut BTreeSet<LockIx>, lock: LockIx, is: bool) {
+    if is {
+        leaseless.insert(lock);
+    } else if !leaseless.is_empty() {
+        leaseless.remove(&lock);
     }
 }
 

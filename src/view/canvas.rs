@@ -3,14 +3,16 @@
 //! The one door to the cells. Every piece of text is checked here once more, whatever its
 //! way was, so that nothing a cluster sent can reach the terminal as a control sequence.
 
+use std::borrow::Cow;
+
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
-use super::text::{Cut, cut_end, cut_middle, fit_bytes, sanitise, width};
+use super::text::{Cut, cut_end, fit_bytes, sanitise, width};
 use super::theme::{Role, Theme};
-use crate::input::{Hits, Pane, Target};
+use crate::input::{Extent, Hits, Pane, Target, hits};
 
 /// A frame that is being drawn.
 pub struct Canvas<'a> {
@@ -129,18 +131,22 @@ impl<'a> Canvas<'a> {
 
     /// Notes what an area means when it is clicked.
     pub fn hit(&mut self, area: Rect, target: Target) {
-        self.hits.push(area.x, area.y, area.width, area.height, target);
+        self.hits.push(clickable(area), target);
     }
 
-    /// Notes a pane that shows `rows` rows of its content.
-    pub fn hit_pane(&mut self, area: Rect, pane: Pane, rows: u16) {
-        self.hits.push_pane(area.x, area.y, area.width, area.height, pane, rows);
+    /// Notes a pane that has room for `rows` rows of a content of `len` rows.
+    pub fn hit_pane(&mut self, area: Rect, pane: Pane, rows: u16, len: usize) {
+        self.hits.push_pane(clickable(area), pane, Extent { rows: usize::from(rows), len });
     }
+}
+
+const fn clickable(area: Rect) -> hits::Rect {
+    hits::Rect { x: area.x, y: area.y, width: area.width, height: area.height }
 }
 
 impl Theme {
     /// Text in a role's style.
-    pub fn span<'a>(&self, text: impl Into<std::borrow::Cow<'a, str>>, role: Role) -> Span<'a> {
+    pub fn span<'a>(&self, text: impl Into<Cow<'a, str>>, role: Role) -> Span<'a> {
         Span::styled(text, self.style(role))
     }
 
@@ -149,14 +155,13 @@ impl Theme {
         self.span(fit_bytes(bytes, columns, Cut::Middle, self.glyphs.ellipsis), role)
     }
 
-    /// Text that is cut at its end.
-    pub fn sentence<'a>(&self, text: &'a str, columns: usize, role: Role) -> Span<'a> {
-        self.span(cut_end(text, columns, self.glyphs.ellipsis), role)
-    }
-
-    /// Text that is cut in its middle.
-    pub fn word<'a>(&self, text: &'a str, columns: usize, role: Role) -> Span<'a> {
-        self.span(cut_middle(text, columns, self.glyphs.ellipsis), role)
+    /// Text that loses its end when it is too wide.
+    pub fn sentence<'a>(&self, text: impl Into<Cow<'a, str>>, columns: usize, role: Role) -> Span<'a> {
+        let text = text.into();
+        if width(&text) <= columns {
+            return self.span(text, role);
+        }
+        self.span(cut_end(&text, columns, self.glyphs.ellipsis).into_owned(), role)
     }
 }
 

@@ -183,7 +183,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>], top: usize,
     let worst = notes.first().map_or(Role::Title, |note| role(note.severity));
     let title = vec![canvas.theme.span("Attention", Role::Title), canvas.theme.span(count, worst)];
     let inner = Panel::new(Line::from(title)).focused(focused).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Attention, inner.height);
+    canvas.hit_pane(area, Pane::Attention, inner.height, notes.len());
     if notes.is_empty() {
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing", Role::Muted);
         return;
@@ -210,12 +210,11 @@ fn note_line<'a>(note: &'a Note<'_>, about_wide: usize, room: usize, theme: &The
     };
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis);
     let pad = about_wide - width(&about);
-    let text = crate::view::text::cut_end(&escape_text(&note.text), room.saturating_sub(about_wide + 2), theme.glyphs.ellipsis)
-        .into_owned();
+    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), role);
     Line::from(vec![
         theme.span(glyph, role),
         theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text),
-        theme.span(text, role),
+        text,
     ])
 }
 
