@@ -55,9 +55,8 @@ impl Leases<'_> {
             return;
         }
         let shown = window.clone().filter_map(|at| Some((at, facts.lease(*self.rows.get(at)?)?)));
-        let rows: Vec<Row<'_>> = shown
-            .map(|(at, lease)| Row { selected: self.list.selected == Some(at), ..row(&lease, theme) })
-            .collect();
+        let rows: Vec<Row<'_>> =
+            shown.map(|(at, lease)| Row { selected: self.list.selected == Some(at), ..row(&lease, theme) }).collect();
         table(canvas, inner, &COLUMNS, &rows);
     }
 }
@@ -92,7 +91,8 @@ fn names<'a>(locks: Vec<LockView<'a>>) -> Option<Cell<'a>> {
         return Some(Cell::Name(first, Style::new()));
     }
     let more = format!(" +{}", locks.len() - 1);
-    let form = |columns| Line::from(vec![Span::raw(fit_bytes(first, columns, Cut::Middle, "..")), Span::raw(more.clone())]);
+    let form =
+        |columns| Line::from(vec![Span::raw(fit_bytes(first, columns, Cut::Middle, "..")), Span::raw(more.clone())]);
     Some(Cell::Forms(vec![form(60), form(30), form(16), form(8)]))
 }
 

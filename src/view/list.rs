@@ -16,11 +16,7 @@ pub struct List<'a> {
 impl<'a> List<'a> {
     /// The list a cursor moves in.
     pub fn of<T: Clone>(cursor: &'a Cursor<T>, focused: bool) -> Self {
-        Self {
-            selected: Some(cursor.index()),
-            focused,
-            window: Box::new(move |rows, len| cursor.window(rows, len)),
-        }
+        Self { selected: Some(cursor.index()), focused, window: Box::new(move |rows, len| cursor.window(rows, len)) }
     }
 
     /// A list without a selection that shows its first rows.

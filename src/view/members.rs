@@ -42,7 +42,8 @@ const COLUMNS: [Column; 10] = [
 /// Draws the screen. `live_now` is the time that goes on while the screen is paused.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timestamp, list: &List<'_>) {
     let members = facts.cluster.members();
-    let table_rows = u16::try_from(members.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(5, area.height.max(5) / 2 + 1);
+    let table_rows =
+        u16::try_from(members.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(5, area.height.max(5) / 2 + 1);
     let (table_area, rest) = top(area, table_rows);
     draw_table(canvas, table_area, facts, list);
     if members.is_empty() {
@@ -68,10 +69,8 @@ pub fn draw_table(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &Lis
     let cluster = &facts.cluster;
     let members = cluster.members();
     let alarms = cluster.alarms();
-    let panel = Panel::new(vec_line(vec![
-        theme.span("Members", Role::Title),
-        Span::raw(format!(" {}", members.len())),
-    ]));
+    let panel =
+        Panel::new(vec_line(vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))]));
     let panel = match alarms.first() {
         Some(alarm) => panel.data(theme.span(format!("{} {}", theme.glyphs.warning, alarm.kind.name()), Role::Error)),
         None => panel.data(theme.span(led_for(cluster, facts.now()), Role::Muted)),
@@ -92,7 +91,8 @@ fn vec_line(spans: Vec<Span<'_>>) -> Line<'_> {
 
 /// Draws the members in few columns: name, role and lag, for a narrow strip.
 pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
-    const STRIP: [Column; 3] = [Column::new("MEMBER").at_least(6).fills(), Column::new("INDEX").right().drop(0), Column::new("LAG").right()];
+    const STRIP: [Column; 3] =
+        [Column::new("MEMBER").at_least(6).fills(), Column::new("INDEX").right().drop(0), Column::new("LAG").right()];
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", cluster.members().len()))];
@@ -104,7 +104,11 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
         .take(usize::from(inner.height.saturating_sub(1)))
         .map(|member| {
             let index = member.status.as_ref().map_or(0, |status| status.raft_index.0);
-            let cells = vec![name_cell(cluster, member, theme), Cell::new(number(index)), Cell::span(lag(cluster, member, theme))];
+            let cells = vec![
+                name_cell(cluster, member, theme),
+                Cell::new(number(index)),
+                Cell::span(lag(cluster, member, theme)),
+            ];
             Row { target: Some(Target::Member(member.member.id)), ..Row::new(cells) }
         })
         .collect();
@@ -124,7 +128,8 @@ fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Th
             cells.push(Cell::span(theme.span(number(status.raft_index.0), text)));
             cells.push(Cell::span(theme.span(number(status.applied_index.0), text)));
             cells.push(Cell::span(lag(cluster, facts, theme)));
-            let full = status.db_quota.is_some_and(|quota| quota > 0 && status.db_size / (quota / 100).max(1) >= NEARLY_FULL);
+            let full =
+                status.db_quota.is_some_and(|quota| quota > 0 && status.db_size / (quota / 100).max(1) >= NEARLY_FULL);
             cells.push(Cell::span(theme.span(bytes(status.db_size), if full { Role::Warning } else { text })));
             cells.push(Cell::span(theme.span(bytes(status.db_in_use), text)));
             let quota = status.db_quota.map_or_else(|| "-".into(), bytes);
@@ -145,7 +150,9 @@ fn name_cell<'a>(cluster: &Cluster, facts: &'a MemberFacts, theme: &Theme) -> Ce
         cluster::Role::Unknown => (theme.glyphs.waiter, Role::Muted),
     };
     let name = name(facts);
-    let form = |columns| Line::from(vec![theme.span(format!("{glyph} "), style), theme.sentence(name.clone(), columns, style)]);
+    let form = |columns| {
+        Line::from(vec![theme.span(format!("{glyph} "), style), theme.sentence(name.clone(), columns, style)])
+    };
     Cell::Forms(vec![form(64), form(24), form(14), form(6)])
 }
 
@@ -176,9 +183,7 @@ fn lag<'a>(cluster: &Cluster, facts: &MemberFacts, theme: &Theme) -> Span<'a> {
 fn latency<'a>(facts: &MemberFacts, latency: Millis, now: Timestamp, theme: &Theme) -> Span<'a> {
     let age = facts.answered_at.map(|at| now.since(at));
     match age {
-        Some(age) if age.0 > OLD.0 => {
-            theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted)
-        }
+        Some(age) if age.0 > OLD.0 => theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted),
         _ => Span::raw(format!("{} ms", grouped(latency.0))),
     }
 }
@@ -198,7 +203,8 @@ fn led_for(cluster: &Cluster, now: Timestamp) -> String {
 fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &MemberFacts) {
     let theme = canvas.theme;
     let title = vec![theme.span(name(member).into_owned(), Role::Title)];
-    let inner = Panel::new(Line::from(title)).data(theme.span(member.member.id.to_string(), Role::Muted)).draw(canvas, area);
+    let inner =
+        Panel::new(Line::from(title)).data(theme.span(member.member.id.to_string(), Role::Muted)).draw(canvas, area);
     let room = usize::from(inner.width.saturating_sub(12));
     let mut lines: Vec<(&str, Span<'_>)> = Vec::new();
     if let Some(error) = &member.error {
@@ -208,7 +214,9 @@ fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &Mem
         for error in &status.errors {
             lines.push(("reports", theme.sentence(escape_text(error), room, Role::Error)));
         }
-        let quota = status.db_quota.map_or_else(|| "; the quota is told from 3.6 on".into(), |quota| format!(" of {}", bytes(quota)));
+        let quota = status
+            .db_quota
+            .map_or_else(|| "; the quota is told from 3.6 on".into(), |quota| format!(" of {}", bytes(quota)));
         let sizes = format!("{}{quota}, {} in use", bytes(status.db_size), bytes(status.db_in_use));
         lines.push(("version", Span::raw(escape_text(&status.version).into_owned())));
         lines.push(("database", theme.sentence(sizes, room, Role::Text)));
@@ -219,7 +227,12 @@ fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &Mem
     lines.push(("clients", theme.sentence(urls(&member.member.client_urls), room, Role::Text)));
     lines.push(("peers", theme.sentence(urls(&member.member.peer_urls), room, Role::Text)));
     for (y, (label, text)) in (inner.top()..inner.bottom()).zip(lines) {
-        canvas.line(inner.x + 1, y, inner.width.saturating_sub(1), &Line::from(vec![theme.span(format!("{label:<10}"), Role::Muted), text]));
+        canvas.line(
+            inner.x + 1,
+            y,
+            inner.width.saturating_sub(1),
+            &Line::from(vec![theme.span(format!("{label:<10}"), Role::Muted), text]),
+        );
     }
 }
 

@@ -25,7 +25,8 @@ enum Entry<'a> {
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>, top: usize, focused: bool) {
     let theme = canvas.theme;
     let entries = entries(facts, lock);
-    let count = if entries.is_empty() { String::new() } else { grouped(i64::try_from(entries.len()).unwrap_or(i64::MAX)) };
+    let count =
+        if entries.is_empty() { String::new() } else { grouped(i64::try_from(entries.len()).unwrap_or(i64::MAX)) };
     let panel = Panel::new(theme.span("History", Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::History, inner.height, entries.len());
@@ -70,7 +71,11 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Span<'a>> {
             let waited = waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited)));
             vec![
                 theme.span(theme.glyphs.holder, Role::Holder),
-                Span::raw(format!(" {} {word} {}", client::short(hold.lease, &hold.key), grouped(hold.create_revision.0))),
+                Span::raw(format!(
+                    " {} {word} {}",
+                    client::short(hold.lease, &hold.key),
+                    grouped(hold.create_revision.0)
+                )),
                 theme.span(waited, Role::Muted),
             ]
         }

@@ -47,7 +47,14 @@ pub fn wanted_rows(lock: &LockView<'_>) -> u16 {
 }
 
 /// Draws the queue as a panel. `title` names it; without one the queue is counted instead.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>, title: Option<Line<'_>>, list: &List<'_>) {
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    facts: &Facts,
+    lock: &LockView<'_>,
+    title: Option<Line<'_>>,
+    list: &List<'_>,
+) {
     let now = facts.now();
     let theme = canvas.theme;
     let title = title.unwrap_or_else(|| Line::from(theme.span(headline(lock), Role::Title)));
@@ -61,7 +68,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     canvas.hit_pane(area, Pane::Queue, capacity, len);
     if len == 0 {
         let free = lock.free_since().map_or_else(String::new, |since| format!(" for {}", duration(now.since(since))));
-        let line = vec![theme.span(format!(" {} free", theme.glyphs.waiter), Role::Text), theme.span(free, Role::Muted)];
+        let line =
+            vec![theme.span(format!(" {} free", theme.glyphs.waiter), Role::Text), theme.span(free, Role::Muted)];
         canvas.line(inner.x + 1, inner.y, inner.width.saturating_sub(1), &Line::from(line));
         return;
     }
@@ -111,7 +119,11 @@ fn row<'a>(lock: &LockView<'a>, entry: &Entry<'a>, now: Timestamp, theme: &Theme
         (0, _) | (_, false) => theme.span("-", Role::Muted),
         _ => Span::raw(length(key.since(), now)),
     };
-    let ttl = if entry.position == 0 { time_left(lock.layout(), key, now, theme) } else { time_left(Layout::Queue, key, now, theme) };
+    let ttl = if entry.position == 0 {
+        time_left(lock.layout(), key, now, theme)
+    } else {
+        time_left(Layout::Queue, key, now, theme)
+    };
     Row::new(vec![
         Cell::new(stair),
         lease_cell(key, theme),
@@ -208,7 +220,9 @@ pub fn age(ttl: TtlState) -> Option<Millis> {
 /// What this recipe cannot show.
 fn notes(lock: &LockView<'_>) -> Vec<&'static str> {
     match lock.layout() {
-        Layout::SingleKey => vec!["Who waits for a single key watches or polls it and leaves no key: etcd cannot tell."],
+        Layout::SingleKey => {
+            vec!["Who waits for a single key watches or polls it and leaves no key: etcd cannot tell."]
+        }
         Layout::KubernetesLease => vec!["Who waits polls the API server and leaves no key: etcd cannot tell."],
         Layout::Registration => vec!["These keys say \"I am here\"; nobody waits for them."],
         Layout::Leased => vec!["Leased data: neither a lock nor a registration."],

@@ -65,7 +65,8 @@ fn of_cluster(facts: &Facts, notes: &mut Vec<Note<'_>>) {
         notes.push(Note { severity: Severity::Error, about: b"cluster".into(), text, target: None });
     }
     for alarm in cluster.alarms() {
-        let name = cluster.member(alarm.member).map_or_else(|| alarm.member.to_string(), |facts| facts.member.name.clone());
+        let name =
+            cluster.member(alarm.member).map_or_else(|| alarm.member.to_string(), |facts| facts.member.name.clone());
         let effect = match alarm.kind {
             crate::domain::AlarmKind::NoSpace => "joining blocked, unlocking works",
             crate::domain::AlarmKind::Corrupt => "its data differs from the others'",
@@ -126,7 +127,8 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
                 notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Error, text));
             }
             (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since }) => {
-                let text = format!("TTL {}, not renewed for {}", duration(seconds(remaining)), duration(whole_seconds(since)));
+                let text =
+                    format!("TTL {}, not renewed for {}", duration(seconds(remaining)), duration(whole_seconds(since)));
                 notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Warning, text));
             }
             _ => {}
@@ -211,11 +213,7 @@ fn note_line<'a>(note: &'a Note<'_>, about_wide: usize, room: usize, theme: &The
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis);
     let pad = about_wide - width(&about);
     let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), role);
-    Line::from(vec![
-        theme.span(glyph, role),
-        theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text),
-        text,
-    ])
+    Line::from(vec![theme.span(glyph, role), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text), text])
 }
 
 fn role(severity: Severity) -> Role {

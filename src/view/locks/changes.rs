@@ -60,8 +60,11 @@ fn line<'a>(
     theme: &Theme,
 ) -> Line<'a> {
     let words = words(&happening.what, facts, theme);
-    let mut spans =
-        vec![theme.span(format!("{revision:>digits$} "), Role::Muted), words.glyph, Span::raw(format!(" {:<8} ", words.word))];
+    let mut spans = vec![
+        theme.span(format!("{revision:>digits$} "), Role::Muted),
+        words.glyph,
+        Span::raw(format!(" {:<8} ", words.word)),
+    ];
     let used = digits + 1 + 1 + 1 + 8.max(width(words.word)) + 1;
     let rest = width(&words.rest);
     if let Some(lock) = words.lock {

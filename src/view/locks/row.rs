@@ -103,10 +103,12 @@ fn holder_cell<'a>(lock: &LockView<'a>, key: &KeyView<'a>, theme: &Theme) -> Cel
 fn token<'a>(lock: &LockView<'_>, key: &KeyView<'_>, theme: &Theme) -> Span<'a> {
     match lock.layout() {
         // One object for all holders: its create_revision tells nothing.
-        Layout::KubernetesLease => match kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions) {
-            Some(transitions) => theme.span(grouped(i64::from(transitions)), Role::Text),
-            None => theme.span("-", Role::Muted),
-        },
+        Layout::KubernetesLease => {
+            match kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions) {
+                Some(transitions) => theme.span(grouped(i64::from(transitions)), Role::Text),
+                None => theme.span("-", Role::Muted),
+            }
+        }
         _ => theme.span(grouped(key.token().0), Role::Text),
     }
 }
