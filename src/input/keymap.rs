@@ -5,13 +5,11 @@
 //! the innermost first; the first row that has the chord wins.
 
 mod document;
-mod help;
 mod table;
 
 use super::{Action, Chord};
 
 pub use document::document;
-pub use help::{Line, help};
 pub use table::BINDINGS;
 
 /// Where a row of the table applies.

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use crate::domain::{Key, KeyRange, LeaseId, Revision, Timestamp};
+use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
 use crate::layout::Family;
 
@@ -41,6 +41,8 @@ pub struct Facts {
     pub(super) leases: Leases,
     pub(super) pending: Pending,
     pub(super) listing: Listing,
+    /// The group the last key belonged to.
+    pub(super) recent_group: GroupIx,
     /// Groups whose members changed since the last settling.
     pub(super) dirty: Vec<GroupIx>,
     /// Locks whose first holder had no lease when they were settled last.
@@ -169,6 +171,11 @@ impl Facts {
         self.see_time(now);
         self.give_up_on_causes(now);
         if self.link.is_live() { self.plan.due(now, &self.leases, visible) } else { Vec::new() }
+    }
+
+    /// Asks leases in bursts that are this far apart.
+    pub(crate) const fn poll_every(&mut self, period: Millis) {
+        self.plan.set_period(period);
     }
 
     /// Takes in what a burst of polls cost.

@@ -10,6 +10,13 @@ use crate::input::action::Motion;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cursor<T> {
     picked: Option<T>,
+    /// Where the selected thing stands.
+    pub position: Position,
+}
+
+/// A place in a list, and which part of the list is shown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Position {
     index: usize,
     /// The first row that is shown.
     top: usize,
@@ -17,14 +24,19 @@ pub struct Cursor<T> {
 
 impl<T> Default for Cursor<T> {
     fn default() -> Self {
-        Self { picked: None, index: 0, top: 0 }
+        Self { picked: None, position: Position::default() }
     }
 }
 
-impl<T: Clone> Cursor<T> {
+impl<T> Cursor<T> {
     /// The row that is selected; meaningless while the list is empty.
     pub const fn index(&self) -> usize {
-        self.index
+        self.position.index
+    }
+
+    /// The rows to show when there is room for `rows` of `len`: the selected one is among them.
+    pub fn window(&self, rows: usize, len: usize) -> Range<usize> {
+        self.position.window(rows, len)
     }
 
     /// What a person picked, if anything was picked.
@@ -32,8 +44,32 @@ impl<T: Clone> Cursor<T> {
         self.picked.as_ref()
     }
 
-    /// The rows to show when there is room for `rows` of `len`: the selected one is among them.
-    pub fn window(&self, rows: usize, len: usize) -> Range<usize> {
+    /// Notes what stands where the cursor is: the selection stays with it from now on.
+    pub fn pin(&mut self, there: Option<T>) {
+        self.picked = there;
+    }
+
+    /// Finds the picked thing again after the list of `len` things changed. `is` says whether
+    /// a row is that thing.
+    pub fn follow(&mut self, len: usize, is: impl Fn(usize, &T) -> bool) {
+        let index = self.position.index;
+        self.position.index = match &self.picked {
+            None => 0,
+            // Where it was goes first: two things of one name must not attract each other's cursor.
+            Some(picked) if index < len && is(index, picked) => index,
+            Some(picked) => (0..len).find(|&row| is(row, picked)).unwrap_or(index.min(len.saturating_sub(1))),
+        };
+    }
+
+    /// Forgets what was picked: the first row is the selected one again.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+}
+
+impl Position {
+    /// See [`Cursor::window`].
+    pub fn window(self, rows: usize, len: usize) -> Range<usize> {
         if rows == 0 || len == 0 {
             return 0..0;
         }
@@ -43,58 +79,41 @@ impl<T: Clone> Cursor<T> {
     }
 
     /// Moves through a list of `len` things of which `rows` are shown.
-    pub fn go(&mut self, motion: Motion, rows: usize, len: usize, at: impl Fn(usize) -> Option<T>) {
-        let page = rows.saturating_sub(1).max(1);
-        let index = match motion {
-            Motion::Up => self.index.saturating_sub(1),
-            Motion::Down => self.index + 1,
-            Motion::PageUp => self.index.saturating_sub(page),
-            Motion::PageDown => self.index + page,
-            Motion::First => 0,
-            Motion::Last => usize::MAX,
-        };
-        self.pick(index.min(len.saturating_sub(1)), rows, len, at);
+    pub fn go(&mut self, motion: Motion, rows: usize, len: usize) {
+        self.place(motion.from(self.index, rows), rows, len);
     }
 
-    /// Picks the thing at a row.
-    pub fn pick(&mut self, index: usize, rows: usize, len: usize, at: impl Fn(usize) -> Option<T>) {
-        self.index = index;
-        self.picked = at(index);
+    /// Goes to a row, or to the last when there are not so many.
+    pub fn place(&mut self, index: usize, rows: usize, len: usize) {
+        self.index = index.min(len.saturating_sub(1));
         self.top = self.window(rows, len).start;
     }
 
     /// Scrolls by `by` rows; the selection comes along only when it would be out of sight.
-    pub fn scroll(&mut self, by: isize, rows: usize, len: usize, at: impl Fn(usize) -> Option<T>) {
+    /// Returns whether it did.
+    pub fn scroll(&mut self, by: isize, rows: usize, len: usize) -> bool {
+        let before = self.index;
         let last_top = len.saturating_sub(rows);
-        let top = self.window(rows, len).start.saturating_add_signed(by).min(last_top);
-        let index = self.index.clamp(top, (top + rows.max(1) - 1).min(len.saturating_sub(1)).max(top));
-        self.top = top;
-        if index != self.index {
-            self.index = index;
-            self.picked = at(index);
+        self.top = self.window(rows, len).start.saturating_add_signed(by).min(last_top);
+        let bottom = (self.top + rows.saturating_sub(1)).min(len.saturating_sub(1));
+        self.index = self.index.clamp(self.top, bottom.max(self.top));
+        self.index != before
+    }
+}
+
+impl Motion {
+    /// Where it leads from a row when `rows` are a page; beyond the end for what goes that far.
+    pub fn from(self, row: usize, rows: usize) -> usize {
+        // A row of the page before stays in sight.
+        let page = rows.saturating_sub(1).max(1);
+        match self {
+            Self::Up => row.saturating_sub(1),
+            Self::Down => row.saturating_add(1),
+            Self::PageUp => row.saturating_sub(page),
+            Self::PageDown => row.saturating_add(page),
+            Self::First => 0,
+            Self::Last => usize::MAX,
         }
-    }
-
-    /// Finds the picked thing again after the list of `len` things changed. `is` says whether
-    /// a row is that thing.
-    pub fn follow(&mut self, len: usize, is: impl Fn(usize, &T) -> bool) {
-        let found = self.picked.as_ref().and_then(|picked| {
-            // Where it was goes first: two things of one name must not attract each other's cursor.
-            if self.index < len && is(self.index, picked) {
-                return Some(self.index);
-            }
-            (0..len).find(|&row| is(row, picked))
-        });
-        self.index = match (found, &self.picked) {
-            (Some(row), _) => row,
-            (None, Some(_)) => self.index.min(len.saturating_sub(1)),
-            (None, None) => 0,
-        };
-    }
-
-    /// Forgets what was picked: the first row is the selected one again.
-    pub fn reset(&mut self) {
-        *self = Self::default();
     }
 }
 
@@ -108,7 +127,8 @@ mod tests {
 
     fn go(cursor: &mut Cursor<char>, motion: Motion, rows: usize, names: &str) {
         let list = list(names);
-        cursor.go(motion, rows, list.len(), |row| list.get(row).copied());
+        cursor.position.go(motion, rows, list.len());
+        cursor.pin(list.get(cursor.index()).copied());
     }
 
     fn follow(cursor: &mut Cursor<char>, names: &str) {
@@ -183,20 +203,18 @@ mod tests {
 
     #[test]
     fn the_wheel_moves_the_window_and_takes_the_selection_along_only_at_its_edge() {
-        let all = list("abcdefghij");
-        let at = |row: usize| all.get(row).copied();
-        let mut cursor = Cursor::default();
-        cursor.pick(2, 4, 10, at);
-        cursor.scroll(1, 4, 10, at);
-        assert_eq!((cursor.window(4, 10), cursor.picked()), (1..5, Some(&'c')));
-        cursor.scroll(3, 4, 10, at);
-        assert_eq!((cursor.window(4, 10), cursor.picked()), (4..8, Some(&'e')));
-        cursor.scroll(100, 4, 10, at);
-        assert_eq!((cursor.window(4, 10), cursor.picked()), (6..10, Some(&'g')));
-        cursor.scroll(-100, 4, 10, at);
-        assert_eq!((cursor.window(4, 10), cursor.picked()), (0..4, Some(&'d')));
-        cursor.scroll(1, 4, 0, |_| None);
-        assert_eq!(cursor.index(), 0);
+        let mut position = Position::default();
+        position.place(2, 4, 10);
+        let scrolled = |position: &mut Position, by| {
+            let moved = position.scroll(by, 4, 10);
+            (position.window(4, 10), position.index, moved)
+        };
+        assert_eq!(scrolled(&mut position, 1), (1..5, 2, false));
+        assert_eq!(scrolled(&mut position, 3), (4..8, 4, true));
+        assert_eq!(scrolled(&mut position, 100), (6..10, 6, true));
+        assert_eq!(scrolled(&mut position, -100), (0..4, 3, true));
+        position.scroll(1, 4, 0);
+        assert_eq!(position.index, 0, "an empty list");
     }
 
     #[test]

@@ -39,6 +39,13 @@ impl Filter {
         row.into_iter().any(|text| contains(text, needle, minds_case)) != self.is_inverse()
     }
 
+    /// Whether the text could be part of a lease id: four hex digits or more. Fewer would be in
+    /// the id of many a lease by chance.
+    pub fn may_be_lease(&self) -> bool {
+        let needle = self.needle();
+        needle.len() >= 4 && needle.bytes().all(|byte| byte.is_ascii_hexdigit())
+    }
+
     fn needle(&self) -> &str {
         self.text.strip_prefix('!').unwrap_or(&self.text)
     }

@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use super::Filter;
 use crate::domain::{LeaseId, Millis, Timestamp};
 use crate::input::Sort;
-use crate::model::{Facts, LockIx, LockView, TtlState};
+use crate::model::{Facts, KeyView, LockIx, LockView, TtlState};
 
 /// Up to this many, a list is always up to date.
 const FEW: usize = 2_000;
@@ -106,7 +106,7 @@ impl Order<LockIx> {
         let mut keyed = Vec::new();
         for lock in facts.locks().filter(|lock| listing.all || lock.layout().is_lock()) {
             total += 1;
-            if listing.filter.is_empty() || listing.filter.shows(searched(&lock)) {
+            if listing.filter.is_empty() || shows(listing.filter, &lock) {
                 keyed.push((rank(&lock, listing.sort), lock.name(), lock.ix()));
             }
         }
@@ -123,10 +123,11 @@ impl Order<LockIx> {
     }
 }
 
-/// Where a filter looks: the name, and the key of the holder, which ends with its lease in
-/// most recipes.
-fn searched<'a>(lock: &LockView<'a>) -> impl Iterator<Item = &'a [u8]> {
-    std::iter::once(lock.name()).chain(lock.holder().map(|holder| holder.key()))
+/// Whether a filter shows a lock: by its name, or by the lease of its holder.
+fn shows(filter: &Filter, lock: &LockView<'_>) -> bool {
+    let holder = if filter.may_be_lease() { lock.holder() } else { None };
+    let lease = holder.map(|holder| holder.lease().to_string());
+    filter.shows([Some(lock.name()), lease.as_deref().map(str::as_bytes)].into_iter().flatten())
 }
 
 /// What a lock is sorted by; smallest first.
@@ -158,10 +159,10 @@ impl Order<LeaseId> {
             let shown = filter.is_empty() || {
                 let (written, listed) = (lease.id.to_string(), lease.id.unsigned_hex());
                 let ids = [written.as_bytes(), listed.as_bytes()];
-                filter.shows(ids.into_iter().chain(keys.iter().map(|key| key.key())))
+                filter.shows(ids.into_iter().chain(keys.iter().map(KeyView::key)))
             };
             if shown {
-                keyed.push((keys.is_empty(), keys.first().map(|key| key.key()), lease.id));
+                keyed.push((keys.is_empty(), keys.first().map(KeyView::key), lease.id));
             }
         }
         keyed.sort_unstable();
