@@ -24,6 +24,8 @@ mod members;
 mod prompt;
 #[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod theme;
 pub mod widget;
@@ -82,7 +84,11 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
 fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -> Option<Millis> {
     let (ui, facts, live_now) = (&model.ui, model.shown(), model.live().now());
     let focused = ui.focused();
-    let queue = List::of(&ui.queue, focused == Pane::Queue);
+    let mut queue = List::of(&ui.queue, focused == Pane::Queue);
+    // Beside the list of locks a row is only marked once it can be moved.
+    if ui.screen == Screen::Locks && focused != Pane::Queue {
+        queue.selected = None;
+    }
     match ui.screen {
         Screen::Locks => {
             let screen = Locks {
@@ -93,8 +99,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
                 sort: ui.sort,
                 reversed: ui.reversed,
                 list: List::of(&ui.locks, focused == Pane::Locks),
-                // The queue beside the list has a selection once it has the focus.
-                queue: List { selected: if focused == Pane::Queue { queue.selected } else { None }, ..queue },
+                queue,
                 selected: ui.selected_lock(facts),
                 scrolled: &|pane| ui.scrolled(pane),
                 focused,
@@ -116,7 +121,8 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
                 list: List::of(&ui.leases, focused == Pane::Leases),
                 live_now,
             };
-            screen.draw(canvas, area, facts)
+            screen.draw(canvas, area, facts);
+            None
         }
         Screen::Members => {
             members::draw(canvas, area, facts, live_now, &List::of(&ui.members, focused == Pane::Members));

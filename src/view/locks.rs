@@ -61,8 +61,7 @@ impl Locks<'_> {
                 let (area, below) = bottom(area, 9);
                 let oldest = self.draw_split(canvas, area, facts, &notes);
                 let (strip, log_area) = left(below, percent(below.width, 55, 80));
-                let list = List { selected: None, ..List::unselected() };
-                members::draw_table(canvas, strip, facts, &list);
+                members::draw_table(canvas, strip, facts, &List::unselected());
                 self.draw_log(canvas, log_area, facts);
                 oldest
             }

@@ -57,7 +57,7 @@ pub fn notes(facts: &Facts) -> Vec<Note<'_>> {
     notes
 }
 
-fn of_cluster(facts: &Facts, notes: &mut Vec<Note<'_>>) {
+fn of_cluster<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
     let cluster = &facts.cluster;
     let answering = cluster.members().iter().any(|member| member.status.is_some() && member.error.is_none());
     if answering && cluster.leader().is_none() {

@@ -342,7 +342,7 @@ mod tests {
     fn columns_go_in_their_order_and_then_cells_turn_poorer() {
         let rows = [row(b"/jobs/nightly-report")];
         assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
-        assert_eq!(drawn(41, &rows)[1], "  /jobs/n…-report  84,213  ######---- 42s ");
+        assert_eq!(drawn(41, &rows)[1], "  /jobs/n…report  84,213  ######---- 42s ");
         assert_eq!(drawn(32, &rows)[1], "  /jobs/n…report  ######---- 42s ");
         assert_eq!(drawn(24, &rows)[1], "  /j…rt  ######---- 42s ");
         assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
