@@ -4,7 +4,7 @@
 //! members form, a lease to its keys. How facts change is in `intake`; here is what they are
 //! and how to read them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
@@ -45,6 +45,8 @@ pub struct Facts {
     pub(super) recent_group: GroupIx,
     /// Groups whose members changed since the last settling.
     pub(super) dirty: Vec<GroupIx>,
+    /// Locks whose first holder had no lease when they were settled last.
+    pub(super) leaseless: BTreeSet<LockIx>,
     /// Free locks, the longest free first, so that the number remembered stays bounded.
     pub(super) freed: VecDeque<(Timestamp, LockIx)>,
 }
@@ -108,6 +110,12 @@ impl Facts {
     pub fn lock_named(&self, name: &[u8]) -> Option<LockView<'_>> {
         let queue = self.locks.find_where(name, |lock| matches!(lock.made, Made::Of(_)));
         self.lock(LockIx(queue.or_else(|| self.locks.find(name))?))
+    }
+
+    /// Queues and single-key locks that are held by a key without a lease: they never free
+    /// by themselves. In no order that means anything.
+    pub fn leaseless(&self) -> impl Iterator<Item = LockView<'_>> {
+        self.leaseless.iter().filter_map(|&ix| self.lock(ix)).filter(|lock| lock.is_leaseless())
     }
 
     /// The lock a key is part of, as a member, by itself, or as a foreign key in a queue.

@@ -100,6 +100,7 @@ impl Facts {
     }
 
     pub(super) fn set_free(&mut self, intake: Intake, ix: LockIx) {
+        self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
             lock.free_since = Some(intake.at);
             lock.touched = intake.at;
