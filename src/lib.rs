@@ -7,3 +7,5 @@ pub mod effect;
 pub mod event;
 pub mod input;
 pub mod layout;
+pub mod port;
+pub mod source;
