@@ -63,6 +63,12 @@ pub fn clock() -> Clock {
 
 /// Runs etcdctl and expects it to succeed.
 pub fn ctl(cluster: &Cluster, arguments: &[&str]) {
-    let output = cluster.ctl(arguments);
+    ctl_with(cluster, &[], arguments);
+}
+
+/// The same with flags for the connection.
+pub fn ctl_with(cluster: &Cluster, flags: &[&str], arguments: &[&str]) {
+    let arguments = [flags, arguments].concat();
+    let output = cluster.ctl(&arguments);
     assert!(output.status.success(), "etcdctl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }
