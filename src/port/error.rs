@@ -219,6 +219,10 @@ impl Asked<'_> {
                 return not_etcd("it speaks HTTP/1; is it a client URL of etcd, and http or https right?");
             }
             Some(Cause::UnwantedTls) => return not_etcd("it wants TLS; write https:// instead of http://"),
+            Some(Cause::Nothing) => {
+                let why = "it closed the connection at once; is it a client URL of etcd, and http or https right?";
+                return PortError::Unreachable { endpoint, why: why.into() };
+            }
             None => {}
         }
         let mut words = Vec::new();

@@ -27,6 +27,8 @@ pub(super) enum Cause {
     Http1,
     /// The other side answered in TLS, and nobody had asked for it.
     UnwantedTls,
+    /// The other side closed without having said anything.
+    Nothing,
 }
 
 impl LastWords {
@@ -95,12 +97,15 @@ impl AsyncRead for Stream {
                     [b'H', b'T', b'T', b'P', ..] => self.words.set(Some(Cause::Http1)),
                     // record types alert and handshake, and the major version of all TLS
                     [0x15 | 0x16, 3, ..] => self.words.set(Some(Cause::UnwantedTls)),
+                    [] => self.words.set(Some(Cause::Nothing)),
                     _ => {}
                 }
             }
             Poll::Ready(Err(error)) => {
                 if let Some(tls) = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
                     self.words.set(Some(Cause::Tls(tls.clone())));
+                } else if !self.read_something {
+                    self.words.set(Some(Cause::Nothing));
                 }
             }
             _ => {}

@@ -36,7 +36,7 @@ fn a_web_server_is_no_etcd() {
         let _ = stream.read(&mut [0; 1024]);
         let _ = stream.write_all(b"HTTP/1.1 400 Bad Request\r\nContent-Length: 4\r\n\r\noops");
     });
-    let (error, took) = error_of(&endpoint, settings(&[endpoint.clone()]));
+    let (error, took) = error_of(&endpoint, settings(std::slice::from_ref(&endpoint)));
     assert!(matches!(error, PortError::NotEtcd { .. }), "{error}");
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
@@ -46,7 +46,7 @@ fn a_silent_server_costs_no_more_than_the_dial_timeout() {
     let held = std::sync::Mutex::new(Vec::new());
     let endpoint = server(move |stream| held.lock().expect("nobody panics with it").push(stream));
     let dial_timeout = Duration::from_millis(700);
-    let (error, took) = error_of(&endpoint, Connection { dial_timeout, ..settings(&[endpoint.clone()]) });
+    let (error, took) = error_of(&endpoint, Connection { dial_timeout, ..settings(std::slice::from_ref(&endpoint)) });
     assert!(matches!(error, PortError::Deadline { .. }), "{error}");
     assert!((dial_timeout..dial_timeout * 2).contains(&took), "{took:?}");
 }
@@ -54,7 +54,7 @@ fn a_silent_server_costs_no_more_than_the_dial_timeout() {
 #[test]
 fn a_server_that_closes_at_once_is_unreachable() {
     let endpoint = server(drop);
-    let (error, took) = error_of(&endpoint, settings(&[endpoint.clone()]));
+    let (error, took) = error_of(&endpoint, settings(std::slice::from_ref(&endpoint)));
     assert!(matches!(error, PortError::Unreachable { .. }), "{error}");
     assert!(took < Duration::from_secs(2), "{took:?}");
 }
@@ -62,13 +62,13 @@ fn a_server_that_closes_at_once_is_unreachable() {
 #[test]
 fn nobody_listening_is_connection_refused() {
     let endpoint = format!("http://127.0.0.1:{}", free_port());
-    let (error, _) = error_of(&endpoint, settings(&[endpoint.clone()]));
+    let (error, _) = error_of(&endpoint, settings(std::slice::from_ref(&endpoint)));
     assert!(error.to_string().contains("connection refused"), "{error}");
 }
 
 #[test]
 fn a_name_that_does_not_resolve_says_so() {
     let endpoint = "http://no-such-host.invalid:2379".to_owned();
-    let (error, _) = error_of(&endpoint, settings(&[endpoint.clone()]));
+    let (error, _) = error_of(&endpoint, settings(std::slice::from_ref(&endpoint)));
     assert!(matches!(error, PortError::Unreachable { .. }), "{error}");
 }

@@ -57,8 +57,8 @@ fn certificates_open_the_door_and_wrong_ones_say_what_is_wrong() {
         let server = authority.sign(folder, "server", "127.0.0.1");
         let client = authority.sign(folder, "client", "client.example");
         let stranger = other.sign(folder, "stranger", "client.example");
-        let served = ServerTls { cert: server.0, key: server.1, client_ca: Some(authority.file.clone()) };
-        let cluster = version.cluster().tls(served).start();
+        let setup = ServerTls { cert: server.0, key: server.1, client_ca: Some(authority.file.clone()) };
+        let cluster = version.cluster().tls(setup).start();
         let endpoint = cluster.endpoint(0);
         let good = Tls {
             cacert: Some(authority.file.clone()),
@@ -98,7 +98,7 @@ fn certificates_open_the_door_and_wrong_ones_say_what_is_wrong() {
 
         let plain = endpoint.replace("https://", "http://");
         let error = connect(&plain, Tls::default()).await.err().expect("no TLS on a TLS port").to_string();
-        assert!(error.contains(&plain) && error.contains("https://"), "{version}: {error}");
+        assert!(error.contains(&plain) && error.contains("https"), "{version}: {error}");
     });
 }
 
@@ -121,8 +121,8 @@ fn a_client_certificate_is_a_login() {
         let server = authority.sign(folder, "server", "127.0.0.1");
         let root = authority.sign(folder, "root", "root.example");
         let nobody = authority.sign(folder, "nobody", "nobody.example");
-        let served = ServerTls { cert: server.0, key: server.1, client_ca: Some(authority.file.clone()) };
-        let cluster = version.cluster().tls(served).start();
+        let setup = ServerTls { cert: server.0, key: server.1, client_ca: Some(authority.file.clone()) };
+        let cluster = version.cluster().tls(setup).start();
         let endpoint = cluster.endpoint(0);
         let tls = |files: &(PathBuf, PathBuf)| Tls {
             cacert: Some(authority.file.clone()),

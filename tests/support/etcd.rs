@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a cluster may take until it is healthy.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// An etcd that is installed somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
