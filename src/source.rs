@@ -1,1 +1,3 @@
 //! Where observations come from.
+
+pub mod cover;
