@@ -8,6 +8,8 @@ pub mod event;
 pub mod input;
 pub mod layout;
 pub mod model;
+pub mod port;
 pub mod runtime;
+pub mod source;
 pub mod update;
 pub mod view;
