@@ -7,3 +7,4 @@ pub mod effect;
 pub mod event;
 pub mod input;
 pub mod layout;
+pub mod nearest;
