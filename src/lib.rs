@@ -8,3 +8,4 @@ pub mod event;
 pub mod input;
 pub mod layout;
 pub mod nearest;
+pub mod view;

@@ -1,0 +1,2 @@
+//! Everything that is drawn.
+pub mod text;
