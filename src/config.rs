@@ -14,7 +14,7 @@ mod layer;
 mod merge;
 pub mod parse;
 
-pub use environment::VARIABLES;
+pub use environment::{VARIABLES, format, ttl, ttl_budget};
 pub use file::{FileError, default_path};
 pub use layer::{Layer, Secret};
 pub use merge::{ConfigError, merge};

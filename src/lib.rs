@@ -1,6 +1,7 @@
 //! lockscope: an inspector and playground for etcd locks and Raft state.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod effect;

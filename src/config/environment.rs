@@ -78,17 +78,17 @@ impl Layer {
 }
 
 /// Reads a format of output by its word.
-pub(super) fn format(text: &str) -> Result<Format, ValueError> {
+pub fn format(text: &str) -> Result<Format, ValueError> {
     word(text, &Format::WORDS, "simple, table, json")
 }
 
 /// Reads a policy of asking leases by its word.
-pub(super) fn ttl(text: &str) -> Result<TtlPolicy, ValueError> {
+pub fn ttl(text: &str) -> Result<TtlPolicy, ValueError> {
     word(text, &TtlPolicy::WORDS, "holders, all, none")
 }
 
 /// Reads the most lease polls a second.
-pub(super) fn ttl_budget(text: &str) -> Result<u32, ValueError> {
+pub fn ttl_budget(text: &str) -> Result<u32, ValueError> {
     parse::count(text, TTL_BUDGET.0, TTL_BUDGET.1)
 }
 
