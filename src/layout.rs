@@ -11,10 +11,14 @@ use serde::Serialize;
 
 use crate::domain::{LeaseId, Revision};
 
+mod family;
+mod kind;
 mod place;
 mod queue;
+mod segment;
 mod single;
 pub mod value;
+mod words;
 
 pub use place::place;
 pub use queue::recognise_queue;
@@ -72,6 +76,14 @@ impl Layout {
 /// The family of programs that writes keys this way, such as `go-concurrency` or `vault`;
 /// empty when none is known.
 pub type Family = &'static str;
+
+/// Every row of the tables behind [`recognise_queue`] and [`recognise_single`] in the order
+/// they are tried: the family, or `""` for a general rule, what it is, and what it is told by.
+/// `docs/key-layouts.md` is made from these.
+pub fn families() -> impl Iterator<Item = (Family, Layout, &'static str)> {
+    let queues = family::queues().map(|row| (row.family, row.layout, row.evidence));
+    queues.chain(family::singles().map(|row| (row.family, row.layout, row.evidence)))
+}
 
 /// What was recognised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

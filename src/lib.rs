@@ -10,3 +10,5 @@ pub mod input;
 pub mod layout;
 pub mod nearest;
 pub mod view;
+pub mod model;
+pub mod update;

@@ -2,6 +2,7 @@
 //!
 //! Keys are bytes: etcd promises no encoding. How recipes name their keys is `layout`'s.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
 
@@ -21,6 +22,12 @@ impl Key {
 impl Deref for Key {
     type Target = [u8];
     fn deref(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl Borrow<[u8]> for Key {
+    fn borrow(&self) -> &[u8] {
         &self.0
     }
 }

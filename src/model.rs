@@ -1,0 +1,84 @@
+//! All that is known and all that is on the screen, as one plain value.
+//!
+//! [`Facts`] is what was learnt of the cluster, [`Ui`] what the person in front of the
+//! screen chose. Only `update` changes either; `view` and the commands read. Nothing in
+//! here reads a clock, holds a style or formats a text.
+
+pub mod cause;
+pub mod cluster;
+pub mod facts;
+mod group;
+mod intake;
+pub mod keyspace;
+pub mod lease;
+pub mod link;
+pub mod lock;
+pub mod look;
+mod named;
+mod pending;
+pub mod poll_plan;
+pub mod timeline;
+pub mod ui;
+
+pub use cause::Cause;
+pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
+pub use facts::Facts;
+pub use lease::{Renewal, TtlState};
+pub use link::Link;
+pub use lock::{Hold, LockIx, LockState, Since};
+pub use look::{KeyView, LeaseView, LockView, Waiter};
+pub use timeline::{Happening, Timeline, What};
+pub use ui::Ui;
+
+/// The whole state of the program.
+#[derive(Clone, Debug, Default)]
+pub struct Model {
+    facts: Facts,
+    frozen: Option<Box<Facts>>,
+    /// What the person chose to look at.
+    pub ui: Ui,
+}
+
+impl Model {
+    /// A model that knows nothing yet.
+    pub fn new(facts: Facts, ui: Ui) -> Self {
+        Self { facts, frozen: None, ui }
+    }
+
+    /// The facts to show: those of the moment of the pause while paused, else the live ones.
+    pub fn shown(&self) -> &Facts {
+        self.frozen.as_deref().unwrap_or(&self.facts)
+    }
+
+    /// The facts as they are now, paused or not.
+    pub const fn live(&self) -> &Facts {
+        &self.facts
+    }
+
+    /// The live facts, for `update` and its machines.
+    pub const fn live_mut(&mut self) -> &mut Facts {
+        &mut self.facts
+    }
+
+    /// Whether the screen is held still while the intake goes on.
+    pub const fn is_paused(&self) -> bool {
+        self.frozen.is_some()
+    }
+
+    /// How many happenings came in since the pause; 0 when not paused.
+    pub fn missed_while_paused(&self) -> u64 {
+        self.frozen.as_ref().map_or(0, |frozen| self.facts.timeline.next_seq() - frozen.timeline.next_seq())
+    }
+
+    /// Holds the screen still at this moment.
+    pub fn pause(&mut self) {
+        if self.frozen.is_none() {
+            self.frozen = Some(Box::new(self.facts.clone()));
+        }
+    }
+
+    /// Lets the screen follow again.
+    pub fn resume(&mut self) {
+        self.frozen = None;
+    }
+}

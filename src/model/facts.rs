@@ -1,0 +1,199 @@
+//! Everything that is known of the cluster.
+//!
+//! The parts refer to each other by index: a key to its group, a group to the lock its
+//! members form, a lease to its keys. How facts change is in `intake`; here is what they are
+//! and how to read them.
+
+use std::collections::VecDeque;
+
+use crate::domain::{Key, KeyRange, LeaseId, Revision, Timestamp};
+use crate::event::LeasePollCost;
+use crate::layout::Family;
+
+use super::cluster::Cluster;
+use super::group::{Group, GroupIx};
+use super::keyspace::{Entry, Keyspace};
+use super::lease::Leases;
+use super::link::Link;
+use super::lock::{Lock, LockIx, Made};
+use super::look::{KeyView, LeaseView, LockView};
+use super::named::{HasName, Named};
+use super::pending::Pending;
+use super::poll_plan::PollPlan;
+use super::timeline::Timeline;
+
+/// What is known.
+#[derive(Clone, Debug, Default)]
+pub struct Facts {
+    /// The connection and how much can be seen through it.
+    pub link: Link,
+    /// The members and who leads.
+    pub cluster: Cluster,
+    /// What happened.
+    pub timeline: Timeline,
+    /// Which leases are asked when.
+    pub(super) plan: PollPlan,
+    pub(super) now: Timestamp,
+    pub(super) version: u64,
+    pub(super) keys: Keyspace,
+    pub(super) groups: Named<Group>,
+    pub(super) locks: Named<Lock>,
+    pub(super) leases: Leases,
+    pub(super) pending: Pending,
+    pub(super) listing: Listing,
+    /// Groups whose members changed since the last settling.
+    pub(super) dirty: Vec<GroupIx>,
+    /// Free locks, the longest free first, so that the number remembered stays bounded.
+    pub(super) freed: VecDeque<(Timestamp, LockIx)>,
+}
+
+/// Full reads that are under way or were done.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Listing {
+    pub generation: u32,
+    /// The range that is being read, with whether it is read for the first time.
+    pub current: Option<(KeyRange, bool)>,
+    /// The ranges that were read at least once.
+    pub done: Vec<KeyRange>,
+    /// The revision seen before the watch was lost, until the next full read marks the gap.
+    pub gap_from: Option<Revision>,
+}
+
+impl HasName for Group {
+    fn name(&self) -> &[u8] {
+        &self.name
+    }
+}
+
+impl HasName for Lock {
+    fn name(&self) -> &[u8] {
+        &self.name
+    }
+}
+
+impl Facts {
+    /// Nothing known yet; leases are polled within `ttl_budget` a second.
+    pub fn new(ttl_budget: u32) -> Self {
+        Self { plan: PollPlan::new(ttl_budget), ..Self::default() }
+    }
+
+    /// The time of the newest event or tick.
+    pub const fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// A number that grows with every change of what is known; equal means nothing changed.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// How many locks and groups of leased keys are known, whatever their layout.
+    pub fn lock_count(&self) -> usize {
+        self.locks.len()
+    }
+
+    /// All of them, in no order that means anything.
+    pub fn locks(&self) -> impl Iterator<Item = LockView<'_>> {
+        self.locks.iter().map(|(at, lock)| LockView { facts: self, ix: LockIx(at), lock })
+    }
+
+    /// The lock at an index of these facts.
+    pub fn lock(&self, ix: LockIx) -> Option<LockView<'_>> {
+        self.locks.get(ix.0).map(|lock| LockView { facts: self, ix, lock })
+    }
+
+    /// The lock with this name. A queue goes before a single key of the same name.
+    pub fn lock_named(&self, name: &[u8]) -> Option<LockView<'_>> {
+        let queue = self.locks.find_where(name, |lock| matches!(lock.made, Made::Of(_)));
+        self.lock(LockIx(queue.or_else(|| self.locks.find(name))?))
+    }
+
+    /// The lock a key is part of, as a member, by itself, or as a foreign key in a queue.
+    pub fn lock_of(&self, entry: &Entry) -> Option<LockView<'_>> {
+        self.lock(self.lock_ix_of(entry)?)
+    }
+
+    /// A key by its name.
+    pub fn key(&self, key: &[u8]) -> Option<KeyView<'_>> {
+        let entry = self.keys.get(self.keys.find(key)?)?;
+        Some(KeyView { facts: self, entry, family: self.family_of(entry) })
+    }
+
+    /// All known keys.
+    pub const fn keyspace(&self) -> &Keyspace {
+        &self.keys
+    }
+
+    /// All known leases.
+    pub const fn leases(&self) -> &Leases {
+        &self.leases
+    }
+
+    /// One lease with its keys; `None` when it is not known.
+    pub fn lease(&self, id: LeaseId) -> Option<LeaseView<'_>> {
+        self.leases.contains(id).then_some(LeaseView { facts: self, id })
+    }
+
+    /// How many leases a second are polled at present.
+    pub const fn poll_rate(&self) -> u32 {
+        self.plan.allowed()
+    }
+
+    /// When the facts want a tick: a poll is due, or an open cause waited long enough.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        // Nothing can be polled without a connection.
+        let poll = if self.link.is_live() { self.plan.next_at(&self.leases) } else { None };
+        poll.into_iter().chain(self.pending.deadline()).min()
+    }
+
+    /// Notes the time of an event; time never runs backwards in the model.
+    pub(crate) fn see_time(&mut self, at: Timestamp) {
+        self.now = self.now.max(at);
+    }
+
+    /// Notes that something changed.
+    pub(crate) const fn bump(&mut self) {
+        self.version += 1;
+    }
+
+    /// Lets time pass; returns the leases to ask now.
+    pub(crate) fn pass_time(&mut self, now: Timestamp, visible: &[LeaseId]) -> Vec<LeaseId> {
+        self.see_time(now);
+        self.give_up_on_causes(now);
+        if self.link.is_live() { self.plan.due(now, &self.leases, visible) } else { Vec::new() }
+    }
+
+    /// Takes in what a burst of polls cost.
+    pub(crate) fn take_poll_cost(&mut self, cost: LeasePollCost) {
+        self.plan.adapt(cost);
+    }
+
+    /// Notes whether every range that may be read was read.
+    pub(crate) fn note_listed(&mut self) {
+        let seen =
+            |range| self.listing.done.contains(range) || self.link.denied.iter().any(|denied| &denied.range == range);
+        self.link.listed = self.link.listed || self.link.scope.iter().all(seen);
+    }
+
+    pub(super) fn group(&self, ix: GroupIx) -> Option<&Group> {
+        self.groups.get(ix.0)
+    }
+
+    /// The family a key belongs to, for decoding its value.
+    pub(super) fn family_of(&self, entry: &Entry) -> Family {
+        self.lock_ix_of(entry).and_then(|ix| self.locks.get(ix.0)).map_or("", |lock| lock.recognised.family)
+    }
+
+    pub(super) fn lock_ix_of(&self, entry: &Entry) -> Option<LockIx> {
+        let of_group = || self.group(entry.group)?.lock;
+        if entry.placed.shape.is_member() {
+            return of_group();
+        }
+        self.alone(&entry.key).or_else(of_group)
+    }
+
+    /// The lock that is one key of this name.
+    pub(super) fn alone(&self, name: &Key) -> Option<LockIx> {
+        self.locks.find_where(name, |lock| matches!(lock.made, Made::Alone(_))).map(LockIx)
+    }
+}

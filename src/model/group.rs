@@ -1,0 +1,294 @@
+//! The keys that share a parent: the members of a queue and whatever else lies among them.
+//!
+//! Counters follow every change, so that saying which recipe a group follows costs the same
+//! for two members as for a hundred thousand.
+
+use std::collections::BTreeSet;
+
+use crate::domain::{Key, Revision};
+use crate::layout::{Layout, MANY, QueueFacts, Recognised, Shape, ValueKind, recognise_queue};
+
+use super::keyspace::{Entry, KeyIx, Keyspace};
+use super::lock::LockIx;
+
+/// Where a group lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct GroupIx(pub(super) u32);
+
+impl GroupIx {
+    /// No group yet.
+    pub(super) const NOWHERE: Self = Self(u32::MAX);
+}
+
+/// A place in a queue: ordered by create_revision.
+pub(super) type Place = (Revision, KeyIx);
+
+/// The keys of one parent.
+#[derive(Clone, Debug)]
+pub(super) struct Group {
+    pub name: Key,
+    /// Keys shaped as members of a queue.
+    pub members: Ordered,
+    /// Keys that stand alone and have a lease.
+    pub leased: Ordered,
+    /// Keys that stand alone and have none.
+    pub bare: Ordered,
+    /// Those of `leased` that have an empty value.
+    pub empty_leased: Ordered,
+    /// The lock that the members form.
+    pub lock: Option<LockIx>,
+    counts: Counts,
+    /// Whether something changed since the lock was settled.
+    pub dirty: bool,
+    /// Keys that came since then.
+    pub arrivals: Vec<KeyIx>,
+}
+
+#[derive(Clone, Copy, Debug, Default)]
+struct Counts {
+    empty: u32,
+    json: u32,
+    json_with_lease: u32,
+    addresses: u32,
+}
+
+impl Group {
+    pub fn new(name: Key) -> Self {
+        Self {
+            name,
+            members: Ordered::None,
+            leased: Ordered::None,
+            bare: Ordered::None,
+            empty_leased: Ordered::None,
+            lock: None,
+            counts: Counts::default(),
+            dirty: false,
+            arrivals: Vec::new(),
+        }
+    }
+
+    /// Whether nothing refers to the group any more.
+    pub fn is_vacant(&self) -> bool {
+        self.lock.is_none() && self.members.is_empty() && self.leased.is_empty() && self.bare.is_empty()
+    }
+
+    pub fn add(&mut self, ix: KeyIx, entry: &Entry) {
+        let place = (entry.create_revision, ix);
+        if entry.placed.shape.is_member() {
+            self.members.insert(place);
+            self.count(entry.placed.value, |counter| *counter += 1);
+        } else if entry.lease.is_none() {
+            self.bare.insert(place);
+        } else {
+            self.leased.insert(place);
+            if entry.placed.value == ValueKind::Empty {
+                self.empty_leased.insert(place);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, ix: KeyIx, entry: &Entry) {
+        let place = (entry.create_revision, ix);
+        if entry.placed.shape.is_member() {
+            self.members.remove(&place);
+            self.count(entry.placed.value, |counter| *counter -= 1);
+        } else if entry.lease.is_none() {
+            self.bare.remove(&place);
+        } else {
+            self.leased.remove(&place);
+            self.empty_leased.remove(&place);
+        }
+    }
+
+    /// The keys for which one leased sibling more or less can make a difference: counting
+    /// stops at [`MANY`], so beyond that there are none.
+    pub fn sensitive(&self) -> Vec<KeyIx> {
+        let few = |set: &Ordered| set.len() <= MANY as usize + 1;
+        let set = if few(&self.leased) {
+            &self.leased
+        } else if few(&self.empty_leased) {
+            &self.empty_leased
+        } else {
+            &Ordered::None
+        };
+        set.iter().map(|(_, ix)| ix).collect()
+    }
+
+    /// Says which recipe the members follow; `None` without members.
+    pub fn recognise(&self, keys: &Keyspace) -> Option<Recognised> {
+        let first = keys.get(self.members.first()?.1)?;
+        let last = keys.get(self.members.last()?.1)?;
+        Some(recognise_queue(&QueueFacts {
+            name: &self.name,
+            first: first.facts(),
+            first_placed: first.placed,
+            first_created: first.create_revision,
+            last: last.facts(),
+            last_placed: last.placed,
+            members: u32::try_from(self.members.len()).unwrap_or(u32::MAX),
+            empty: self.counts.empty,
+            json: self.counts.json,
+            json_with_lease: self.counts.json_with_lease,
+            addresses: self.counts.addresses,
+        }))
+    }
+
+    /// Everything that stands in the queue of this layout, oldest first.
+    ///
+    /// A recipe that ranges over `<name>/` sees every key there, so a key of another kind
+    /// among the members queues with them and can block them. The read-write recipe ranges
+    /// over its own two folders only.
+    pub fn queue(&self, layout: Layout) -> impl Iterator<Item = Place> {
+        let (leased, bare) =
+            if self.foreign_queue(layout) { (&self.leased, &self.bare) } else { (&Ordered::None, &Ordered::None) };
+        merge(self.members.iter(), merge(leased.iter(), bare.iter()))
+    }
+
+    /// How many keys stand in the queue of this layout.
+    pub fn queue_len(&self, layout: Layout) -> usize {
+        self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
+    }
+
+    /// Whether keys of another kind queue with the members. Without a member there is no
+    /// queue to see, only a folder.
+    fn foreign_queue(&self, layout: Layout) -> bool {
+        matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && !self.members.is_empty()
+    }
+
+    /// The places that hold a lock of this layout.
+    pub fn holders<'a>(&'a self, layout: Layout, keys: &'a Keyspace) -> Box<dyn Iterator<Item = Place> + 'a> {
+        match layout {
+            Layout::RwLock => Box::new(rwlock_holders(self.members.iter(), keys)),
+            Layout::Queue | Layout::Election => Box::new(self.queue(layout).take(1)),
+            _ => Box::new(self.members.iter()),
+        }
+    }
+
+    fn count(&mut self, value: ValueKind, change: impl Fn(&mut u32)) {
+        match value {
+            ValueKind::Empty => change(&mut self.counts.empty),
+            ValueKind::Json => change(&mut self.counts.json),
+            ValueKind::JsonWithLease => {
+                change(&mut self.counts.json);
+                change(&mut self.counts.json_with_lease);
+            }
+            ValueKind::Address => change(&mut self.counts.addresses),
+            ValueKind::UuidBytes | ValueKind::UuidText | ValueKind::Text | ValueKind::Binary => {}
+        }
+    }
+}
+
+/// A reader waits for the last older writer, a writer for everything older (etcd
+/// `recipes/rwmutex.go`): the oldest key holds, and if it is a reader, so do the readers
+/// right behind it.
+fn rwlock_holders<'a>(
+    places: impl Iterator<Item = Place> + 'a,
+    keys: &'a Keyspace,
+) -> impl Iterator<Item = Place> + 'a {
+    let mut reader_leads = None;
+    places.take_while(move |&(_, ix)| {
+        let reads = keys.get(ix).is_some_and(|entry| entry.placed.shape == Shape::Read);
+        match reader_leads {
+            None => {
+                reader_leads = Some(reads);
+                true
+            }
+            Some(leads) => leads && reads,
+        }
+    })
+}
+
+/// Merges two ordered runs of places.
+fn merge(a: impl Iterator<Item = Place>, b: impl Iterator<Item = Place>) -> impl Iterator<Item = Place> {
+    let (mut a, mut b) = (a.peekable(), b.peekable());
+    std::iter::from_fn(move || match (a.peek(), b.peek()) {
+        (Some(left), Some(right)) if right < left => b.next(),
+        (Some(_), _) => a.next(),
+        (None, _) => b.next(),
+    })
+}
+
+/// A set of places, without an allocation while it has one.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Ordered {
+    #[default]
+    None,
+    One(Place),
+    Many(BTreeSet<Place>),
+}
+
+impl Ordered {
+    pub fn len(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::One(_) => 1,
+            Self::Many(set) => set.len(),
+        }
+    }
+
+    pub const fn is_empty(&self) -> bool {
+        matches!(self, Self::None)
+    }
+
+    pub fn insert(&mut self, place: Place) {
+        match self {
+            Self::None => *self = Self::One(place),
+            Self::One(only) => *self = Self::Many(BTreeSet::from([*only, place])),
+            Self::Many(set) => {
+                set.insert(place);
+            }
+        }
+    }
+
+    pub fn remove(&mut self, place: &Place) {
+        match self {
+            Self::One(only) if only == place => *self = Self::None,
+            Self::None | Self::One(_) => {}
+            Self::Many(set) => {
+                set.remove(place);
+                if let (1, Some(only)) = (set.len(), set.first()) {
+                    *self = Self::One(*only);
+                }
+            }
+        }
+    }
+
+    pub fn first(&self) -> Option<Place> {
+        match self {
+            Self::None => None,
+            Self::One(only) => Some(*only),
+            Self::Many(set) => set.first().copied(),
+        }
+    }
+
+    pub fn last(&self) -> Option<Place> {
+        match self {
+            Self::None => None,
+            Self::One(only) => Some(*only),
+            Self::Many(set) => set.last().copied(),
+        }
+    }
+
+    pub fn iter(&self) -> OrderedIter<'_> {
+        match self {
+            Self::None => OrderedIter::One(None),
+            Self::One(only) => OrderedIter::One(Some(*only)),
+            Self::Many(set) => OrderedIter::Many(set.iter()),
+        }
+    }
+}
+
+pub(super) enum OrderedIter<'a> {
+    One(Option<Place>),
+    Many(std::collections::btree_set::Iter<'a, Place>),
+}
+
+impl Iterator for OrderedIter<'_> {
+    type Item = Place;
+    fn next(&mut self) -> Option<Place> {
+        match self {
+            Self::One(only) => only.take(),
+            Self::Many(iter) => iter.next().copied(),
+        }
+    }
+}

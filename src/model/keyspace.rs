@@ -1,0 +1,149 @@
+//! The keys that are known, each once, found by name in constant time.
+//!
+//! A hundred thousand keys have to fit in a few tens of megabytes and one event has to cost
+//! the same whether there are a thousand or a hundred thousand, so entries live in one slab
+//! and everything else refers to them by index.
+
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::layout::{KeyFacts, Placement, place};
+
+use super::group::GroupIx;
+use super::lock::Since;
+use super::named::{HasName, Named};
+
+/// How many bytes of a value are kept: enough for everything that is decoded.
+const KEPT_VALUE: usize = 4_096;
+
+/// Where an entry lives; meaningless once it was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct KeyIx(u32);
+
+/// A key as it is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Entry {
+    /// The key.
+    pub key: Key,
+    /// The value's first bytes; nothing of it is kept for plain data.
+    pub value: Box<[u8]>,
+    /// How long the whole value is, in bytes.
+    pub value_len: u32,
+    /// The revision that created the key.
+    pub create_revision: Revision,
+    /// The revision of the last put.
+    pub mod_revision: Revision,
+    /// How many puts since it was created.
+    pub version: i64,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// What its name and value say.
+    pub placed: Placement,
+    /// Since when it is there.
+    pub since: Since,
+    pub(super) group: GroupIx,
+    pub(super) generation: u32,
+}
+
+impl Entry {
+    pub(super) fn new(kv: KeyValue, since: Since, generation: u32) -> Self {
+        let placed = place(&KeyFacts { key: &kv.key, value: &kv.value, lease: kv.lease, version: kv.version });
+        let mut entry = Self {
+            key: kv.key,
+            value: Box::default(),
+            value_len: u32::try_from(kv.value.len()).unwrap_or(u32::MAX),
+            create_revision: kv.create_revision,
+            mod_revision: kv.mod_revision,
+            version: kv.version,
+            lease: kv.lease,
+            placed,
+            since,
+            group: GroupIx::NOWHERE,
+            generation,
+        };
+        entry.keep_value(kv.value);
+        entry
+    }
+
+    /// Takes in a later put of the same key.
+    pub(super) fn rewrite(&mut self, kv: KeyValue, generation: u32) {
+        let former = std::mem::replace(self, Self::new(kv, self.since, generation));
+        self.group = former.group;
+    }
+
+    /// The key as the layout rules see it.
+    pub fn facts(&self) -> KeyFacts<'_> {
+        KeyFacts { key: &self.key, value: &self.value, lease: self.lease, version: self.version }
+    }
+
+    /// The name of the group the key belongs to: its lock's when it is a member.
+    pub fn group_name(&self) -> &[u8] {
+        let len = usize::try_from(self.placed.name_len).unwrap_or(usize::MAX).min(self.key.len());
+        &self.key[..len]
+    }
+
+    fn keep_value(&mut self, mut value: Vec<u8>) {
+        value.truncate(KEPT_VALUE);
+        self.value = value.into_boxed_slice();
+    }
+
+    /// Forgets the value's bytes: nobody decodes plain data.
+    pub(super) fn drop_value(&mut self) {
+        self.value = Box::default();
+    }
+}
+
+impl HasName for Entry {
+    fn name(&self) -> &[u8] {
+        &self.key
+    }
+}
+
+/// All entries.
+#[derive(Clone, Debug, Default)]
+pub struct Keyspace(Named<Entry>);
+
+impl Keyspace {
+    /// How many keys are known.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether no key is known.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Finds a key.
+    pub fn find(&self, key: &[u8]) -> Option<KeyIx> {
+        self.0.find(key).map(KeyIx)
+    }
+
+    /// The entry at an index.
+    pub fn get(&self, ix: KeyIx) -> Option<&Entry> {
+        self.0.get(ix.0)
+    }
+
+    /// All entries, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = &Entry> {
+        self.0.iter().map(|(_, entry)| entry)
+    }
+
+    pub(super) fn get_mut(&mut self, ix: KeyIx) -> Option<&mut Entry> {
+        self.0.get_mut(ix.0)
+    }
+
+    /// Adds a key that is not known yet.
+    pub(super) fn insert(&mut self, entry: Entry) -> KeyIx {
+        KeyIx(self.0.insert(entry))
+    }
+
+    /// Removes a key.
+    pub(super) fn remove(&mut self, ix: KeyIx) -> Option<Entry> {
+        self.0.remove(ix.0)
+    }
+
+    /// The keys of a range that the listing of this generation did not show.
+    pub(super) fn left_over(&self, range: &KeyRange, generation: u32) -> Vec<KeyIx> {
+        let left = |entry: &Entry| entry.generation != generation && range.contains(&entry.key);
+        self.0.iter().filter(|(_, entry)| left(entry)).map(|(at, _)| KeyIx(at)).collect()
+    }
+}

@@ -1,0 +1,466 @@
+//! Leases: what hangs on each, and the course of its time to live.
+//!
+//! Renewals are in no watch. What can be known is the remaining time at each poll, and from
+//! two polls whether it was raised in between. Between polls the remaining time is
+//! interpolated and the age of the poll is told along with it.
+
+use std::collections::BTreeSet;
+
+use hashbrown::HashMap;
+
+use crate::domain::{LeaseId, Millis, Term, Timestamp};
+use crate::event::LeaseTtl;
+
+use super::keyspace::KeyIx;
+
+/// What etcd answers when a member that just became leader does not know the time yet:
+/// the largest duration in seconds (lessor.go, `forever`).
+const FOREVER: i64 = 9_223_372_036;
+
+/// A poll counts as raised when it is this much above what was left: etcd answers in whole
+/// seconds.
+const GRAIN: Millis = Millis(1_500);
+
+/// One lease.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Lease {
+    /// The keys that hang on it.
+    pub keys: Hung,
+    /// Whether the cluster listed it last time.
+    pub listed: bool,
+    /// What the polls showed, once there was one.
+    pub course: Option<Box<Course>>,
+}
+
+/// The keys on a lease, without an allocation while there is one.
+#[derive(Clone, Debug, Default)]
+pub(super) enum Hung {
+    #[default]
+    None,
+    One(KeyIx),
+    Many(BTreeSet<KeyIx>),
+}
+
+/// What the polls of a lease showed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Course {
+    granted: i64,
+    remaining: i64,
+    polled_at: Timestamp,
+    term: Term,
+    renewed_at: Option<Timestamp>,
+    low_polls: u8,
+    overdue_since: Option<Timestamp>,
+}
+
+/// How much time a lease has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlState {
+    /// There is no lease.
+    NoLease,
+    /// It was not asked yet.
+    Unpolled,
+    /// It lives.
+    Live {
+        /// Seconds granted.
+        granted: i64,
+        /// Seconds left by the last poll.
+        polled: i64,
+        /// What is left now, interpolated; never below zero.
+        remaining: Millis,
+        /// How old the poll is.
+        age: Millis,
+    },
+    /// Its time is up and it is not revoked: the leader is busy or there is no quorum.
+    Overdue {
+        /// Seconds granted.
+        granted: i64,
+        /// For how long.
+        by: Millis,
+        /// How old the poll is.
+        age: Millis,
+    },
+    /// It does not exist any more.
+    Gone,
+    /// The member that was asked does not know: it became leader a moment ago.
+    Unknown,
+}
+
+impl TtlState {
+    /// What is left, when that is known.
+    pub const fn remaining(self) -> Option<Millis> {
+        match self {
+            Self::Live { remaining, .. } => Some(remaining),
+            Self::Overdue { .. } | Self::Gone => Some(Millis(0)),
+            Self::NoLease | Self::Unpolled | Self::Unknown => None,
+        }
+    }
+}
+
+/// Whether a client keeps its lease alive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Renewal {
+    /// Not enough polls to tell.
+    Unknown,
+    /// Its time was seen to be raised.
+    Renewed {
+        /// How long ago.
+        ago: Millis,
+    },
+    /// It falls: below three fifths in two polls, where kept leases never are. Clients renew
+    /// after a third of the time.
+    NotRenewed {
+        /// For how long it has not been renewed.
+        since: Millis,
+    },
+}
+
+impl Course {
+    fn first(at: Timestamp, term: Term, answer: &LeaseTtl) -> Self {
+        let mut course = Self {
+            granted: answer.granted,
+            remaining: answer.remaining,
+            polled_at: at,
+            term,
+            renewed_at: None,
+            low_polls: 0,
+            overdue_since: None,
+        };
+        course.note_level();
+        course
+    }
+
+    fn next(&mut self, at: Timestamp, term: Term, answer: &LeaseTtl) {
+        let expected = self.end();
+        let comparable = self.is_alive() && self.granted == answer.granted;
+        let refreshed = self.term != term;
+        self.granted = answer.granted;
+        self.remaining = answer.remaining;
+        self.polled_at = at;
+        self.term = term;
+        if self.is_alive() && comparable {
+            let raised = self.end() - expected > GRAIN;
+            // A new leader gives every lease its full time again (lessor.go, `Promote`).
+            if raised && !refreshed {
+                self.renewed_at = Some(self.full_at());
+            }
+            if raised {
+                self.low_polls = 0;
+            }
+        }
+        self.note_level();
+    }
+
+    fn note_level(&mut self) {
+        let low = self.is_alive() && self.remaining.saturating_mul(5) < self.granted.saturating_mul(3);
+        self.low_polls = if low { self.low_polls.saturating_add(1) } else { 0 };
+        self.overdue_since = match self.overdue_since {
+            _ if self.granted <= 0 || self.remaining > 0 => None,
+            Some(since) => Some(since),
+            None => Some(self.end()),
+        };
+    }
+
+    /// Whether the last answer named a time that can be counted down.
+    const fn is_alive(&self) -> bool {
+        self.granted > 0 && self.remaining > 0 && self.remaining < FOREVER
+    }
+
+    const fn is_gone(&self) -> bool {
+        self.granted <= 0 && self.remaining < 0
+    }
+
+    /// When its time is up by the last poll.
+    fn end(&self) -> Timestamp {
+        self.polled_at + Millis::from_secs(self.remaining)
+    }
+
+    /// When it had its full time: the last renewal, grant or refresh.
+    fn full_at(&self) -> Timestamp {
+        self.polled_at - Millis::from_secs(self.granted - self.remaining)
+    }
+
+    fn state(&self, now: Timestamp) -> TtlState {
+        let age = now.since(self.polled_at);
+        if self.is_gone() {
+            return TtlState::Gone;
+        }
+        if self.remaining >= FOREVER {
+            return TtlState::Unknown;
+        }
+        match self.overdue_since {
+            Some(since) => TtlState::Overdue { granted: self.granted, by: now.since(since), age },
+            None => {
+                TtlState::Live { granted: self.granted, polled: self.remaining, remaining: self.end().since(now), age }
+            }
+        }
+    }
+
+    fn renewal(&self, now: Timestamp) -> Renewal {
+        if self.is_gone() || self.remaining >= FOREVER {
+            return Renewal::Unknown;
+        }
+        if self.overdue_since.is_some() || self.low_polls >= 2 {
+            return Renewal::NotRenewed { since: now.since(self.full_at()) };
+        }
+        self.renewed_at.map_or(Renewal::Unknown, |at| Renewal::Renewed { ago: now.since(at) })
+    }
+}
+
+/// All leases, with the order in which their time is up.
+#[derive(Clone, Debug, Default)]
+pub struct Leases {
+    known: HashMap<LeaseId, Lease>,
+    ends: BTreeSet<(Timestamp, LeaseId)>,
+}
+
+impl Leases {
+    /// How many leases are known.
+    pub fn len(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Whether no lease is known.
+    pub fn is_empty(&self) -> bool {
+        self.known.is_empty()
+    }
+
+    /// The ids of all known leases, in no order that means anything.
+    pub fn ids(&self) -> impl Iterator<Item = LeaseId> {
+        self.known.keys().copied()
+    }
+
+    /// Whether this lease is known.
+    pub fn contains(&self, id: LeaseId) -> bool {
+        self.known.contains_key(&id)
+    }
+
+    /// How much time a lease has.
+    pub fn ttl(&self, id: LeaseId, now: Timestamp) -> TtlState {
+        if id.is_none() {
+            return TtlState::NoLease;
+        }
+        self.course(id).map_or(TtlState::Unpolled, |course| course.state(now))
+    }
+
+    /// Whether it is kept alive.
+    pub fn renewal(&self, id: LeaseId, now: Timestamp) -> Renewal {
+        self.course(id).map_or(Renewal::Unknown, |course| course.renewal(now))
+    }
+
+    /// When its time is up by the last poll.
+    pub fn expected_end(&self, id: LeaseId) -> Option<Timestamp> {
+        self.course(id).filter(|course| course.granted > 0 && course.remaining < FOREVER).map(Course::end)
+    }
+
+    /// The leases whose time is up first, with when.
+    pub fn soonest(&self) -> impl Iterator<Item = (Timestamp, LeaseId)> {
+        self.ends.iter().copied()
+    }
+
+    /// Whether it was polled yet.
+    pub fn is_polled(&self, id: LeaseId) -> bool {
+        self.course(id).is_some()
+    }
+
+    /// When it was polled last.
+    pub fn polled_at(&self, id: LeaseId) -> Option<Timestamp> {
+        self.course(id).map(|course| course.polled_at)
+    }
+
+    /// The keys that are known to hang on it.
+    pub(super) fn keys(&self, id: LeaseId) -> Vec<KeyIx> {
+        match self.known.get(&id).map(|lease| &lease.keys) {
+            None | Some(Hung::None) => Vec::new(),
+            Some(Hung::One(only)) => vec![*only],
+            Some(Hung::Many(many)) => many.iter().copied().collect(),
+        }
+    }
+
+    /// Hangs a key on a lease; returns whether the lease is new.
+    pub(super) fn hang(&mut self, id: LeaseId, key: KeyIx) -> bool {
+        if id.is_none() {
+            return false;
+        }
+        let before = self.known.len();
+        let lease = self.known.entry(id).or_default();
+        match &mut lease.keys {
+            none @ Hung::None => *none = Hung::One(key),
+            Hung::One(only) if *only == key => {}
+            one @ Hung::One(_) => {
+                let Hung::One(only) = *one else { return false };
+                *one = Hung::Many(BTreeSet::from([only, key]));
+            }
+            Hung::Many(many) => {
+                many.insert(key);
+            }
+        }
+        self.known.len() != before
+    }
+
+    /// Takes a key off a lease. The lease stays until a poll or a list says that it is gone.
+    pub(super) fn unhang(&mut self, id: LeaseId, key: KeyIx) {
+        let Some(lease) = self.known.get_mut(&id) else { return };
+        match &mut lease.keys {
+            Hung::One(only) if *only == key => lease.keys = Hung::None,
+            Hung::None | Hung::One(_) => {}
+            Hung::Many(many) => {
+                many.remove(&key);
+            }
+        }
+    }
+
+    /// Takes in the list of all leases; returns those that are new.
+    pub(super) fn set_listed(&mut self, ids: &[LeaseId]) -> Vec<LeaseId> {
+        for lease in self.known.values_mut() {
+            lease.listed = false;
+        }
+        let mut fresh = Vec::new();
+        for &id in ids {
+            self.known
+                .entry(id)
+                .or_insert_with(|| {
+                    fresh.push(id);
+                    Lease::default()
+                })
+                .listed = true;
+        }
+        // A lease with keys that a lagging member does not list is still one.
+        let gone: Vec<LeaseId> = self
+            .known
+            .iter()
+            .filter(|(_, lease)| !lease.listed && matches!(&lease.keys, Hung::None))
+            .map(|(&id, _)| id)
+            .collect();
+        for id in gone {
+            self.forget(id);
+        }
+        fresh
+    }
+
+    /// Takes in the answer to a poll; returns whether the lease exists.
+    pub(super) fn set_ttl(&mut self, at: Timestamp, term: Term, answer: &LeaseTtl) -> bool {
+        let exists = answer.granted > 0 || answer.remaining >= 0;
+        let id = answer.lease;
+        let Some(lease) = self.known.get_mut(&id) else { return exists };
+        let keyless = matches!(&lease.keys, Hung::None);
+        let former = lease.course.as_ref().map(|course| course.end());
+        let course = match &mut lease.course {
+            Some(course) => {
+                course.next(at, term, answer);
+                course
+            }
+            none => none.insert(Box::new(Course::first(at, term, answer))),
+        };
+        let end = (exists && course.remaining < FOREVER).then(|| course.end());
+        if let Some(former) = former {
+            self.ends.remove(&(former, id));
+        }
+        if let Some(end) = end {
+            self.ends.insert((end, id));
+        }
+        if !exists && keyless {
+            self.forget(id);
+        }
+        exists
+    }
+
+    /// Forgets a lease that has no keys and is known to be gone.
+    pub(super) fn forget(&mut self, id: LeaseId) {
+        if let Some(course) = self.known.remove(&id).and_then(|lease| lease.course) {
+            self.ends.remove(&(course.end(), id));
+        }
+    }
+
+    fn course(&self, id: LeaseId) -> Option<&Course> {
+        self.known.get(&id)?.course.as_deref()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const L: LeaseId = LeaseId(7);
+
+    fn leases() -> Leases {
+        let mut leases = Leases::default();
+        leases.set_listed(&[L]);
+        leases
+    }
+
+    fn poll(leases: &mut Leases, at: i64, term: u64, granted: i64, remaining: i64) -> bool {
+        let answer = LeaseTtl { lease: L, granted, remaining, keys: None };
+        leases.set_ttl(Timestamp(at), Term(term), &answer)
+    }
+
+    #[test]
+    fn remaining_is_interpolated_and_its_age_told() {
+        let mut leases = leases();
+        poll(&mut leases, 10_000, 1, 60, 42);
+        let state = leases.ttl(L, Timestamp(12_500));
+        assert_eq!(state, TtlState::Live { granted: 60, polled: 42, remaining: Millis(39_500), age: Millis(2_500) });
+        assert_eq!(leases.ttl(LeaseId(8), Timestamp(0)), TtlState::Unpolled);
+        assert_eq!(leases.ttl(LeaseId::NONE, Timestamp(0)), TtlState::NoLease);
+    }
+
+    #[test]
+    fn a_raise_is_a_renewal_unless_the_term_changed() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 60, 45);
+        poll(&mut leases, 1_000, 3, 60, 59);
+        assert_eq!(leases.renewal(L, Timestamp(3_000)), Renewal::Renewed { ago: Millis(3_000) });
+        let mut leases = super::tests::leases();
+        poll(&mut leases, 0, 3, 60, 45);
+        poll(&mut leases, 1_000, 4, 60, 60);
+        assert_eq!(leases.renewal(L, Timestamp(3_000)), Renewal::Unknown);
+    }
+
+    #[test]
+    fn two_low_polls_say_that_nobody_renews() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 60, 35);
+        assert_eq!(leases.renewal(L, Timestamp(0)), Renewal::Unknown);
+        poll(&mut leases, 5_000, 3, 60, 30);
+        assert_eq!(leases.renewal(L, Timestamp(5_000)), Renewal::NotRenewed { since: Millis(30_000) });
+        poll(&mut leases, 6_000, 3, 60, 60);
+        assert_eq!(leases.renewal(L, Timestamp(6_000)), Renewal::Renewed { ago: Millis(0) });
+    }
+
+    #[test]
+    fn a_lease_kept_at_a_third_is_never_called_dead() {
+        let mut leases = leases();
+        for second in 0..60 {
+            poll(&mut leases, second * 1_000, 1, 60, 60 - second % 20);
+            assert!(!matches!(leases.renewal(L, Timestamp(second * 1_000)), Renewal::NotRenewed { .. }), "{second}");
+        }
+    }
+
+    #[test]
+    fn overdue_unknown_and_gone_are_states_of_their_own() {
+        let mut leases = leases();
+        assert!(poll(&mut leases, 100_000, 1, 60, 0));
+        assert!(poll(&mut leases, 130_000, 1, 60, -30));
+        assert_eq!(
+            leases.ttl(L, Timestamp(131_000)),
+            TtlState::Overdue { granted: 60, by: Millis(31_000), age: Millis(1_000) }
+        );
+        assert!(poll(&mut leases, 140_000, 2, 60, FOREVER));
+        assert_eq!(leases.ttl(L, Timestamp(141_000)), TtlState::Unknown);
+        assert_eq!(leases.renewal(L, Timestamp(141_000)), Renewal::Unknown);
+        assert!(!poll(&mut leases, 150_000, 2, 0, -1));
+        assert!(!leases.contains(L), "a keyless lease that is gone is forgotten");
+    }
+
+    #[test]
+    fn the_soonest_end_comes_first_and_leaves_with_the_lease() {
+        let mut leases = leases();
+        leases.set_listed(&[L, LeaseId(8)]);
+        poll(&mut leases, 0, 1, 60, 50);
+        leases.set_ttl(Timestamp(0), Term(1), &LeaseTtl { lease: LeaseId(8), granted: 10, remaining: 4, keys: None });
+        let soonest: Vec<LeaseId> = leases.soonest().map(|(_, id)| id).collect();
+        assert_eq!(soonest, [LeaseId(8), L]);
+        leases.set_listed(&[L]);
+        assert_eq!(leases.soonest().count(), 1);
+    }
+}

@@ -1,0 +1,36 @@
+//! The connection to the cluster and how much of it can be seen.
+
+use crate::domain::{ClusterId, KeyRange, Revision, Timestamp};
+use crate::event::{Denied, LinkState};
+
+/// What is known of the connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Link {
+    /// Its state.
+    pub state: LinkState,
+    /// Since when it is in this state.
+    pub since: Timestamp,
+    /// The cluster that answers.
+    pub cluster_id: Option<ClusterId>,
+    /// The cluster that answered at this address before, when it was another one.
+    pub replaced_cluster: Option<ClusterId>,
+    /// The newest revision seen.
+    pub revision: Revision,
+    /// The ranges that are watched.
+    pub scope: Vec<KeyRange>,
+    /// Ranges this user may not read.
+    pub denied: Vec<Denied>,
+    /// Whether every range of the scope was read at least once.
+    pub listed: bool,
+    /// How many events came in since the start.
+    pub events: u64,
+    /// How often history was lost to a compaction.
+    pub gaps: u32,
+}
+
+impl Link {
+    /// Whether the watch runs.
+    pub const fn is_live(&self) -> bool {
+        matches!(self.state, LinkState::Live { .. })
+    }
+}

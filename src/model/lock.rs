@@ -1,0 +1,220 @@
+//! Locks: whatever someone can hold, with what was seen of it.
+//!
+//! A lock outlives its keys: when the last one goes, the lock is free and keeps its history.
+
+use std::collections::VecDeque;
+
+use crate::domain::{Key, LeaseId, Millis, Revision, Timestamp};
+use crate::layout::Recognised;
+
+use super::cause::Cause;
+use super::group::GroupIx;
+use super::keyspace::KeyIx;
+
+/// How many holds of a lock are remembered.
+const REMEMBERED_HOLDS: usize = 128;
+
+/// Where a lock lives; stays valid while the lock is remembered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockIx(pub(super) u32);
+
+/// Since when something is so.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Since {
+    /// The time it was first seen to be so.
+    pub at: Timestamp,
+    /// Whether its beginning was seen; else it is so for longer than that.
+    pub exact: bool,
+}
+
+/// Whether a lock can be had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LockState {
+    /// Nobody has it.
+    Free,
+    /// Somebody has it and nobody is seen to wait.
+    Held,
+    /// Somebody has it and others wait.
+    Contended,
+}
+
+impl LockState {
+    /// The word used in output.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Free => "free",
+            Self::Held => "held",
+            Self::Contended => "contended",
+        }
+    }
+}
+
+/// One client's time as the holder.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Hold {
+    /// The holder's key.
+    pub key: Key,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// Its create_revision: the fencing token.
+    pub create_revision: Revision,
+    /// When it came first.
+    pub began: Since,
+    /// How long it waited for that, when its enqueueing was seen.
+    pub waited: Option<Millis>,
+    /// How it ended, or `None` while it lasts.
+    pub ended: Option<End>,
+}
+
+/// How a hold ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct End {
+    /// When.
+    pub at: Timestamp,
+    /// At which revision.
+    pub revision: Revision,
+    /// Why.
+    pub cause: Cause,
+}
+
+/// What was seen of a lock.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct History {
+    holds: VecDeque<Hold>,
+    /// How often the lock passed on, by time.
+    pub handovers: Handovers,
+}
+
+impl History {
+    /// The remembered holds, oldest first; those that last have no end.
+    pub fn holds(&self) -> impl DoubleEndedIterator<Item = &Hold> + ExactSizeIterator {
+        self.holds.iter()
+    }
+
+    pub(super) fn begin(&mut self, hold: Hold) {
+        if self.holds.len() == REMEMBERED_HOLDS {
+            self.holds.pop_front();
+        }
+        self.holds.push_back(hold);
+    }
+
+    /// The open hold with this token.
+    pub fn open(&self, token: Revision) -> Option<&Hold> {
+        self.holds.iter().rev().find(|hold| hold.create_revision == token && hold.ended.is_none())
+    }
+
+    pub(super) fn end(&mut self, token: Revision, end: End) {
+        let open = self.holds.iter_mut().rev().find(|hold| hold.create_revision == token && hold.ended.is_none());
+        if let Some(hold) = open {
+            hold.ended = Some(end);
+        }
+    }
+
+    pub(super) fn settle(&mut self, token: Revision, cause: Cause) {
+        let pending = self.holds.iter_mut().rev().filter(|hold| hold.create_revision == token);
+        for end in pending.filter_map(|hold| hold.ended.as_mut()).filter(|end| end.cause == Cause::Pending) {
+            end.cause = cause;
+        }
+    }
+}
+
+/// A count of handovers over the last ten minutes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Handovers {
+    /// The number of the newest bucket: its start divided by [`Handovers::BUCKET`].
+    newest: i64,
+    counts: VecDeque<u32>,
+    total: u64,
+}
+
+impl Handovers {
+    /// The length of one bucket.
+    pub const BUCKET: Millis = Millis(20_000);
+    /// How many buckets there are.
+    pub const BUCKETS: usize = 30;
+    const SPAN: i64 = 30;
+
+    pub(super) fn count(&mut self, at: Timestamp) {
+        self.roll(at);
+        if let Some(newest) = self.counts.back_mut() {
+            *newest += 1;
+        }
+        self.total += 1;
+    }
+
+    /// All handovers since the start of the program.
+    pub const fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The counts of the last [`Handovers::BUCKETS`] buckets as seen at `now`, oldest first.
+    pub fn buckets(&self, now: Timestamp) -> [u32; Self::BUCKETS] {
+        let mut shown = [0; Self::BUCKETS];
+        let lag = usize::try_from(now.0 / Self::BUCKET.0 - self.newest).unwrap_or(0);
+        for (back, &count) in self.counts.iter().rev().enumerate() {
+            if let Some(slot) = (back + lag < Self::BUCKETS).then(|| &mut shown[Self::BUCKETS - 1 - back - lag]) {
+                *slot = count;
+            }
+        }
+        shown
+    }
+
+    fn roll(&mut self, at: Timestamp) {
+        let bucket = at.0 / Self::BUCKET.0;
+        if self.counts.is_empty() || bucket - self.newest >= Self::SPAN {
+            self.counts.clear();
+            self.counts.push_back(0);
+            self.newest = bucket;
+        }
+        while self.newest < bucket {
+            self.newest += 1;
+            self.counts.push_back(0);
+        }
+        while self.counts.len() > Self::BUCKETS {
+            self.counts.pop_front();
+        }
+    }
+}
+
+/// What a lock is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Made {
+    /// The members of a group.
+    Of(GroupIx),
+    /// One key, when it is there.
+    Alone(Option<KeyIx>),
+}
+
+/// A lock as it is known.
+#[derive(Clone, Debug)]
+pub(super) struct Lock {
+    pub name: Key,
+    pub made: Made,
+    pub recognised: Recognised,
+    /// The tokens of the holders that were announced.
+    pub held: Vec<Revision>,
+    /// Since when nobody holds it.
+    pub free_since: Option<Timestamp>,
+    /// When something about it changed.
+    pub touched: Timestamp,
+    pub history: Option<Box<History>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn handovers_fall_out_of_the_window_after_ten_minutes() {
+        let mut handovers = Handovers::default();
+        handovers.count(Timestamp(1_000_000));
+        handovers.count(Timestamp(1_000_001));
+        handovers.count(Timestamp(1_040_000));
+        let shown = handovers.buckets(Timestamp(1_060_000));
+        assert_eq!(shown[Handovers::BUCKETS - 4..], [2, 0, 1, 0]);
+        assert_eq!(handovers.buckets(Timestamp(1_640_000)).iter().sum::<u32>(), 0);
+        handovers.count(Timestamp(9_000_000));
+        assert_eq!(handovers.buckets(Timestamp(9_000_000)).iter().sum::<u32>(), 1);
+        assert_eq!(handovers.total(), 4);
+    }
+}

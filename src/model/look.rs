@@ -1,0 +1,312 @@
+//! How readers look at the facts: a lock, a key in it, a lease, each as a small handle.
+//!
+//! The dashboard and every command read through these, so that "holder" and "waits for"
+//! mean the same everywhere. Handles borrow; nothing is computed before it is asked for.
+
+use crate::domain::{LeaseId, Millis, Revision, Timestamp};
+use crate::layout::value::{Decoded, decode};
+use crate::layout::{Family, Layout, Shape};
+
+use super::facts::Facts;
+use super::group::Place;
+use super::keyspace::Entry;
+use super::lease::{Renewal, TtlState};
+use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
+
+/// A lock, an election, or another group of leased keys.
+#[derive(Clone, Copy)]
+pub struct LockView<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) ix: LockIx,
+    pub(super) lock: &'a Lock,
+}
+
+/// A key with its lease, as a member of a lock or by itself.
+#[derive(Clone, Copy)]
+pub struct KeyView<'a> {
+    pub(super) facts: &'a Facts,
+    pub(super) entry: &'a Entry,
+    pub(super) family: Family,
+}
+
+/// A key that stands behind a holder.
+#[derive(Clone, Copy)]
+pub struct Waiter<'a> {
+    /// Its place: 1 is next.
+    pub position: usize,
+    /// The create_revision of the key it waits for.
+    pub waits_for: Revision,
+    /// The key.
+    pub key: KeyView<'a>,
+}
+
+/// A lease with its keys.
+#[derive(Clone, Copy)]
+pub struct LeaseView<'a> {
+    pub(super) facts: &'a Facts,
+    /// The lease's id.
+    pub id: LeaseId,
+}
+
+impl<'a> LockView<'a> {
+    /// The index that finds this lock again in the same facts.
+    pub const fn ix(&self) -> LockIx {
+        self.ix
+    }
+
+    /// The name: what the keys share, or the one key.
+    pub fn name(&self) -> &'a [u8] {
+        &self.lock.name
+    }
+
+    /// The recipe's layout.
+    pub const fn layout(&self) -> Layout {
+        self.lock.recognised.layout
+    }
+
+    /// The family of programs that writes it so, or `""`.
+    pub const fn family(&self) -> Family {
+        self.lock.recognised.family
+    }
+
+    /// Free, held, or contended.
+    pub fn state(&self) -> LockState {
+        match (self.holder(), self.waiter_count()) {
+            (None, _) => LockState::Free,
+            (Some(_), 0) => LockState::Held,
+            (Some(_), _) => LockState::Contended,
+        }
+    }
+
+    /// The holder, or the first of several.
+    pub fn holder(&self) -> Option<KeyView<'a>> {
+        self.holders().next()
+    }
+
+    /// All holders, oldest first. Readers of a read-write lock hold together; a registration
+    /// is "held" by everyone registered.
+    pub fn holders(&self) -> Box<dyn Iterator<Item = KeyView<'a>> + 'a> {
+        let (facts, family) = (self.facts, self.family());
+        let layout = self.layout();
+        match self.lock.made {
+            Made::Of(group) => {
+                let Some(group) = facts.group(group) else { return Box::new(std::iter::empty()) };
+                Box::new(group.holders(layout, facts.keyspace()).filter_map(move |place| key_at(facts, family, place)))
+            }
+            Made::Alone(key) => {
+                let entry = key.and_then(|ix| facts.keyspace().get(ix));
+                let held = entry.filter(|entry| !kubernetes_released(layout, entry));
+                Box::new(held.map(|entry| KeyView { facts, entry, family }).into_iter())
+            }
+        }
+    }
+
+    /// How many hold it.
+    pub fn holder_count(&self) -> usize {
+        match (self.layout(), self.lock.made) {
+            (Layout::RwLock | Layout::Queue | Layout::Election, _) | (_, Made::Alone(_)) => self.holders().count(),
+            (_, Made::Of(group)) => self.facts.group(group).map_or(0, |group| group.members.len()),
+        }
+    }
+
+    /// How many wait with a key of their own; those that only watch leave no trace in etcd.
+    pub fn waiter_count(&self) -> usize {
+        match self.lock.made {
+            Made::Of(group) if self.layout().has_queue() => {
+                let queued = self.facts.group(group).map_or(0, |group| group.queue_len(self.layout()));
+                queued.saturating_sub(self.holder_count())
+            }
+            _ => 0,
+        }
+    }
+
+    /// Those that wait, in their order.
+    pub fn waiters(&self) -> Box<dyn Iterator<Item = Waiter<'a>> + 'a> {
+        let (facts, family, layout) = (self.facts, self.family(), self.layout());
+        let group = match self.lock.made {
+            Made::Of(group) if layout.has_queue() => facts.group(group),
+            _ => None,
+        };
+        let Some(group) = group else { return Box::new(std::iter::empty()) };
+        let skip = self.holder_count();
+        let mut previous = Revision(0);
+        let mut last_writer = Revision(0);
+        let places = group.queue(layout).filter_map(move |place| {
+            let key = key_at(facts, family, place)?;
+            let created = key.entry.create_revision;
+            let reads = layout == Layout::RwLock && key.entry.placed.shape == Shape::Read;
+            // A reader waits for the last older writer, everyone else for the one before.
+            let waits_for = if reads { last_writer } else { previous };
+            previous = created;
+            if !reads {
+                last_writer = created;
+            }
+            Some((waits_for, key))
+        });
+        Box::new(places.skip(skip).enumerate().map(|(at, (waits_for, key))| Waiter {
+            position: at + 1,
+            waits_for,
+            key,
+        }))
+    }
+
+    /// Since when the first holder holds; `None` when the lock is free.
+    pub fn held_since(&self) -> Option<Since> {
+        let holder = self.holder()?;
+        let open = self.history().and_then(|history| history.open(holder.entry.create_revision));
+        Some(open.map_or(holder.entry.since, |hold| hold.began))
+    }
+
+    /// Since when nobody holds it.
+    pub const fn free_since(&self) -> Option<Timestamp> {
+        self.lock.free_since
+    }
+
+    /// When something about it changed last.
+    pub const fn touched(&self) -> Timestamp {
+        self.lock.touched
+    }
+
+    /// What was seen of it; `None` before the first change.
+    pub fn history(&self) -> Option<&'a History> {
+        self.lock.history.as_deref()
+    }
+
+    /// The remembered holds, oldest first.
+    pub fn holds(&self) -> impl DoubleEndedIterator<Item = &'a Hold> {
+        self.history().into_iter().flat_map(History::holds)
+    }
+
+    /// Handovers in the buckets of the last ten minutes, oldest first.
+    pub fn handovers(&self) -> [u32; Handovers::BUCKETS] {
+        self.history().map_or([0; Handovers::BUCKETS], |history| history.handovers.buckets(self.facts.now()))
+    }
+
+    /// How long finished holds lasted, in rising order.
+    pub fn hold_times(&self) -> Vec<Millis> {
+        sorted(self.holds().filter(|hold| hold.began.exact).filter_map(|hold| Some(hold.ended?.at - hold.began.at)))
+    }
+
+    /// How long holders waited, in rising order.
+    pub fn wait_times(&self) -> Vec<Millis> {
+        sorted(self.holds().filter_map(|hold| hold.waited))
+    }
+}
+
+/// A Kubernetes lease object stays when it is released; its holder is empty then.
+fn kubernetes_released(layout: Layout, entry: &Entry) -> bool {
+    layout == Layout::KubernetesLease && decode(&entry.facts(), "kubernetes").owner.is_none()
+}
+
+fn sorted(times: impl Iterator<Item = Millis>) -> Vec<Millis> {
+    let mut times: Vec<Millis> = times.collect();
+    times.sort_unstable();
+    times
+}
+
+fn key_at(facts: &Facts, family: Family, (_, ix): Place) -> Option<KeyView<'_>> {
+    facts.keyspace().get(ix).map(|entry| KeyView { facts, entry, family })
+}
+
+impl<'a> KeyView<'a> {
+    /// The entry itself: key, revisions, lease, value.
+    pub const fn entry(&self) -> &'a Entry {
+        self.entry
+    }
+
+    /// The key.
+    pub fn key(&self) -> &'a [u8] {
+        &self.entry.key
+    }
+
+    /// Its lease.
+    pub const fn lease(&self) -> LeaseId {
+        self.entry.lease
+    }
+
+    /// The fencing token it gives its client when it holds: its create_revision.
+    pub const fn token(&self) -> Revision {
+        self.entry.create_revision
+    }
+
+    /// How much time its lease has.
+    pub fn ttl(&self) -> TtlState {
+        self.facts.leases().ttl(self.entry.lease, self.facts.now())
+    }
+
+    /// Whether its lease is kept alive.
+    pub fn renewal(&self) -> Renewal {
+        self.facts.leases().renewal(self.entry.lease, self.facts.now())
+    }
+
+    /// Since when it is there.
+    pub const fn since(&self) -> Since {
+        self.entry.since
+    }
+
+    /// What its value says of its client.
+    pub fn decoded(&self) -> Decoded {
+        decode(&self.entry.facts(), self.family)
+    }
+
+    /// Whether it stands in a queue that it is not shaped for: any key under a lock's name
+    /// queues with its members.
+    pub const fn is_foreign(&self, in_layout: Layout) -> bool {
+        in_layout.has_queue() && !self.entry.placed.shape.is_member()
+    }
+}
+
+impl<'a> LeaseView<'a> {
+    /// How much time it has.
+    pub fn ttl(&self) -> TtlState {
+        self.facts.leases().ttl(self.id, self.facts.now())
+    }
+
+    /// Whether it is kept alive.
+    pub fn renewal(&self) -> Renewal {
+        self.facts.leases().renewal(self.id, self.facts.now())
+    }
+
+    /// The known keys that hang on it, in the order of their names.
+    pub fn keys(&self) -> Vec<KeyView<'a>> {
+        let mut keys: Vec<KeyView<'a>> = self
+            .facts
+            .leases()
+            .keys(self.id)
+            .into_iter()
+            .filter_map(|ix| self.facts.keyspace().get(ix))
+            .map(|entry| KeyView { facts: self.facts, entry, family: self.facts.family_of(entry) })
+            .collect();
+        keys.sort_unstable_by(|a, b| a.entry.key.cmp(&b.entry.key));
+        keys
+    }
+
+    /// The locks its keys hold.
+    pub fn holds(&self) -> Vec<LockView<'a>> {
+        self.locks_where(|lock, key| lock.layout().is_lock() && lock.is_held_by(key))
+    }
+
+    /// The locks its keys wait for.
+    pub fn waits_for(&self) -> Vec<LockView<'a>> {
+        self.locks_where(|lock, key| lock.layout().has_queue() && !lock.is_held_by(key))
+    }
+
+    fn locks_where(&self, which: impl Fn(&LockView<'a>, &Entry) -> bool) -> Vec<LockView<'a>> {
+        let mut locks: Vec<LockView<'a>> = self
+            .keys()
+            .into_iter()
+            .filter_map(|key| self.facts.lock_of(key.entry).filter(|lock| which(lock, key.entry)))
+            .collect();
+        locks.dedup_by_key(|lock| lock.ix);
+        locks
+    }
+}
+
+impl LockView<'_> {
+    fn is_held_by(&self, entry: &Entry) -> bool {
+        match self.lock.made {
+            Made::Alone(_) => self.holder().is_some(),
+            Made::Of(_) => self.holders().any(|holder| holder.entry.key == entry.key),
+        }
+    }
+}

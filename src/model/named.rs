@@ -1,0 +1,122 @@
+//! Things that have a name, each once in memory, found by name in constant time.
+//!
+//! A slab with a table of indices beside it: names are not stored twice, indices stay valid
+//! until their thing is removed, and a removed place is used again.
+
+use std::hash::BuildHasher;
+
+use hashbrown::{DefaultHashBuilder, HashTable};
+
+/// Something with a name.
+pub(super) trait HasName {
+    /// The name it is found by.
+    fn name(&self) -> &[u8];
+}
+
+/// The things.
+#[derive(Clone, Debug)]
+pub(super) struct Named<T> {
+    slab: Vec<Option<T>>,
+    vacant: Vec<u32>,
+    by_name: HashTable<u32>,
+    hasher: DefaultHashBuilder,
+}
+
+impl<T> Default for Named<T> {
+    fn default() -> Self {
+        Self { slab: Vec::new(), vacant: Vec::new(), by_name: HashTable::new(), hasher: DefaultHashBuilder::default() }
+    }
+}
+
+impl<T: HasName> Named<T> {
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Finds the one with this name for which `which` holds.
+    pub fn find_where(&self, name: &[u8], which: impl Fn(&T) -> bool) -> Option<u32> {
+        let matches = |&at: &u32| self.get(at).is_some_and(|thing| thing.name() == name && which(thing));
+        self.by_name.find(self.hasher.hash_one(name), matches).copied()
+    }
+
+    pub fn find(&self, name: &[u8]) -> Option<u32> {
+        self.find_where(name, |_| true)
+    }
+
+    pub fn get(&self, at: u32) -> Option<&T> {
+        self.slab.get(at as usize)?.as_ref()
+    }
+
+    pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
+        self.slab.get_mut(at as usize)?.as_mut()
+    }
+
+    /// All of them with their indices, in no order that means anything.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.slab).filter_map(|(at, slot)| Some((at, slot.as_ref()?)))
+    }
+
+    /// Adds one; the caller knows that it is not there yet.
+    pub fn insert(&mut self, thing: T) -> u32 {
+        let hash = self.hasher.hash_one(thing.name());
+        let at = if let Some(at) = self.vacant.pop() {
+            self.slab[at as usize] = Some(thing);
+            at
+        } else {
+            self.slab.push(Some(thing));
+            u32::try_from(self.slab.len() - 1).expect("fewer than four billion names fit in memory")
+        };
+        let (slab, hasher) = (&self.slab, &self.hasher);
+        let rehash = |&at: &u32| slab[at as usize].as_ref().map_or(0, |thing| hasher.hash_one(thing.name()));
+        self.by_name.insert_unique(hash, at, rehash);
+        at
+    }
+
+    /// Removes one.
+    pub fn remove(&mut self, at: u32) -> Option<T> {
+        let hash = self.hasher.hash_one(self.get(at)?.name());
+        if let Ok(found) = self.by_name.find_entry(hash, |&other| other == at) {
+            found.remove();
+        }
+        self.vacant.push(at);
+        self.slab[at as usize].take()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, PartialEq)]
+    struct Thing(&'static str, u8);
+
+    impl HasName for Thing {
+        fn name(&self) -> &[u8] {
+            self.0.as_bytes()
+        }
+    }
+
+    #[test]
+    fn names_are_found_and_removed_places_are_used_again() {
+        let mut things = Named::default();
+        let a = things.insert(Thing("a", 1));
+        let b = things.insert(Thing("b", 2));
+        assert_eq!((things.find(b"a"), things.find(b"b"), things.find(b"c")), (Some(a), Some(b), None));
+        assert_eq!(things.remove(a), Some(Thing("a", 1)));
+        assert_eq!((things.find(b"a"), things.len()), (None, 1));
+        assert_eq!(things.insert(Thing("c", 3)), a);
+        assert_eq!(things.find(b"c"), Some(a));
+    }
+
+    #[test]
+    fn two_things_of_one_name_are_told_apart() {
+        let mut things = Named::default();
+        let one = things.insert(Thing("x", 1));
+        let two = things.insert(Thing("x", 2));
+        assert_eq!(things.find_where(b"x", |thing| thing.1 == 2), Some(two));
+        things.remove(two);
+        assert_eq!(things.find_where(b"x", |thing| thing.1 == 2), None);
+        assert_eq!(things.find(b"x"), Some(one));
+    }
+}

@@ -1,0 +1,179 @@
+//! What happened, in order, bounded.
+//!
+//! One stream for everybody: the panels of the dashboard show its tail, `watch` prints it,
+//! tests read it. A cause that is not known yet is filled in later, in place.
+
+use std::collections::VecDeque;
+
+use crate::domain::{Alarm, Key, LeaseId, Revision, Timestamp};
+
+use super::cause::Cause;
+use super::cluster::LeaderChange;
+
+/// How many happenings are remembered.
+const REMEMBERED: usize = 4_096;
+
+/// One thing that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Happening {
+    /// Its number, counted from the start of the program.
+    pub seq: u64,
+    /// When it was learnt.
+    pub at: Timestamp,
+    /// The revision that made it, or the newest one seen when none did.
+    pub revision: Revision,
+    /// What happened.
+    pub what: What,
+}
+
+/// The kinds of happening.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// A key joined a lock's queue.
+    Enqueued(Party),
+    /// A key came first: its client holds the lock, or will as soon as it looks.
+    Acquired(Party),
+    /// The holder's key went.
+    Released(Party, Cause),
+    /// A waiter's key went while it waited.
+    WaiterGone(Party, Cause),
+    /// A key kept its place and got another value or lease.
+    Rewritten {
+        /// The key, with the lease it has now.
+        party: Party,
+        /// The lease it had before.
+        former_lease: LeaseId,
+    },
+    /// The cluster has another leader, or none.
+    LeaderChanged(LeaderChange),
+    /// An alarm was raised (`true`) or is gone.
+    Alarm(Alarm, bool),
+    /// Events between two revisions were never seen: compacted, or another store answers.
+    Gap {
+        /// The last revision seen before.
+        from: Revision,
+        /// The revision the read after it shows.
+        to: Revision,
+    },
+}
+
+/// A key's part in a happening.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Party {
+    /// The lock's name.
+    pub lock: Key,
+    /// The key.
+    pub key: Key,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// Its create_revision, which is the fencing token of a holder.
+    pub create_revision: Revision,
+}
+
+impl What {
+    /// The lock this is about.
+    pub const fn party(&self) -> Option<&Party> {
+        match self {
+            Self::Enqueued(party)
+            | Self::Acquired(party)
+            | Self::Released(party, _)
+            | Self::WaiterGone(party, _)
+            | Self::Rewritten { party, .. } => Some(party),
+            Self::LeaderChanged(_) | Self::Alarm(..) | Self::Gap { .. } => None,
+        }
+    }
+
+    /// Whether its cause is still being asked for.
+    pub const fn is_pending(&self) -> bool {
+        matches!(self, Self::Released(_, Cause::Pending) | Self::WaiterGone(_, Cause::Pending))
+    }
+}
+
+/// The remembered happenings.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timeline {
+    kept: VecDeque<Happening>,
+    next: u64,
+}
+
+impl Timeline {
+    /// Adds a happening; returns its number.
+    pub fn push(&mut self, at: Timestamp, revision: Revision, what: What) -> u64 {
+        if self.kept.len() == REMEMBERED {
+            self.kept.pop_front();
+        }
+        let seq = self.next;
+        self.next += 1;
+        self.kept.push_back(Happening { seq, at, revision, what });
+        seq
+    }
+
+    /// The number the next happening will get.
+    pub const fn next_seq(&self) -> u64 {
+        self.next
+    }
+
+    /// The remembered happenings, oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Happening> + ExactSizeIterator {
+        self.kept.iter()
+    }
+
+    /// The remembered happenings from number `seq` on.
+    pub fn from(&self, seq: u64) -> impl DoubleEndedIterator<Item = &Happening> {
+        self.kept.range(self.index_of(seq).min(self.kept.len())..)
+    }
+
+    /// The happenings from `seq` on whose causes, and those of all before them, are known.
+    pub fn settled_from(&self, seq: u64) -> impl Iterator<Item = &Happening> {
+        self.from(seq).take_while(|happening| !happening.what.is_pending())
+    }
+
+    /// Fills in the cause of a happening, when it is still remembered.
+    pub fn settle(&mut self, seq: u64, cause: Cause) {
+        let at = self.index_of(seq);
+        if let Some(happening) = self.kept.get_mut(at).filter(|happening| happening.seq == seq)
+            && let What::Released(_, known) | What::WaiterGone(_, known) = &mut happening.what
+        {
+            *known = cause;
+        }
+    }
+
+    fn index_of(&self, seq: u64) -> usize {
+        let oldest = self.kept.front().map_or(self.next, |happening| happening.seq);
+        usize::try_from(seq.saturating_sub(oldest)).unwrap_or(usize::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn party() -> Party {
+        Party { lock: "/a".into(), key: "/a/1".into(), lease: LeaseId(1), create_revision: Revision(1) }
+    }
+
+    #[test]
+    fn settled_happenings_stop_at_the_first_open_cause() {
+        let mut timeline = Timeline::default();
+        timeline.push(Timestamp(1), Revision(1), What::Enqueued(party()));
+        let open = timeline.push(Timestamp(2), Revision(2), What::Released(party(), Cause::Pending));
+        timeline.push(Timestamp(2), Revision(2), What::Acquired(party()));
+        assert_eq!(timeline.settled_from(0).count(), 1);
+        timeline.settle(open, Cause::Expired);
+        assert_eq!(timeline.settled_from(1).map(|happening| happening.seq).collect::<Vec<_>>(), [1, 2]);
+        assert_eq!(timeline.from(1).next().unwrap().what, What::Released(party(), Cause::Expired));
+    }
+
+    #[test]
+    fn the_oldest_is_forgotten_and_numbers_stay() {
+        let mut timeline = Timeline::default();
+        for n in 0..4_106 {
+            timeline.push(Timestamp(n), Revision(n), What::Enqueued(party()));
+        }
+        assert_eq!(timeline.iter().len(), REMEMBERED);
+        assert_eq!(timeline.iter().next().unwrap().seq, 10);
+        assert_eq!(timeline.from(3).next().unwrap().seq, 10);
+        timeline.settle(2, Cause::Expired);
+        assert_eq!(timeline.from(timeline.next_seq()).count(), 0);
+    }
+}

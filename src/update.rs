@@ -1,0 +1,23 @@
+//! The only way the model changes.
+//!
+//! `update` takes one event, brings the model up to date and says what is to be done. It
+//! reads no clock and waits for nothing, so the same events always lead to the same model.
+
+mod observation;
+mod tick;
+
+use crate::effect::Effects;
+use crate::event::Event;
+use crate::model::Model;
+
+/// Takes in one event.
+pub fn update(model: &mut Model, event: Event) -> Effects {
+    match event {
+        Event::Observed(observed) => {
+            observation::observe(model.live_mut(), observed);
+            Effects::new()
+        }
+        Event::Tick(now) => tick::tick(model, now),
+        Event::Input(..) => Effects::new(),
+    }
+}

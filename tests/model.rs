@@ -1,0 +1,10 @@
+//! The model seen from outside: events in, facts out.
+
+#[path = "model/happenings.rs"]
+mod happenings;
+#[path = "model/order.rs"]
+mod order;
+#[path = "model/queues.rs"]
+mod queues;
+#[path = "model/store.rs"]
+mod store;
