@@ -11,8 +11,18 @@ use crate::config::{self, Config, Layer};
 
 pub mod args;
 mod document;
+mod evident;
 mod exit;
+mod json;
+mod leases;
+mod ls;
+mod members;
 mod password;
+#[cfg(test)]
+mod sample;
+mod show;
+mod table;
+mod watch;
 
 use args::{Cli, Command};
 use exit::Failure;

@@ -69,7 +69,7 @@ pub enum Command {
     Leases,
     /// List members: role, term, indexes, database size, latency, alarms
     Members,
-    /// Print a line for each thing that happens: enqueued, acquired, released and why, ...
+    /// Print a line for each thing that happens: enqueued, acquired, released with its cause
     ///
     /// Lines are JSON unless `-w simple` or `-w table` asks for text. It goes on until
     /// `--for` is over, until Ctrl-C, or until nobody reads any more.
@@ -168,9 +168,8 @@ pub struct ConnectionArgs {
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Format: simple is a line an item with tabs between its fields, table is boxed, json is one
-    /// document [default: simple; watch: json]
-    #[arg(short = 'w', long, global = true, value_name = "FORMAT",
+    /// simple is a line an item with tabs between its fields, table is boxed, json is one document [default: simple; watch: json]
+    #[arg(short = 'w', long, global = true, value_name = "FORMAT", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(["simple", "table", "json"]).try_map(|word| config::format(&word)))]
     pub write_out: Option<Format>,
     /// Print keys and values as hex

@@ -31,11 +31,19 @@ pub fn man(to: &mut impl Write) -> io::Result<()> {
     let page = Man::new(command.clone()).title("LOCKSCOPE").section("1").manual("lockscope manual");
     page.render_title(to)?;
     page.render_name_section(to)?;
-    page.render_synopsis_section(to)?;
+    synopsis().to_writer(to)?;
     page.render_description_section(to)?;
     commands(&command).to_writer(to)?;
     page.render_options_section(to)?;
     closing().to_writer(to)
+}
+
+/// The generated synopsis would repeat every flag.
+fn synopsis() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text([bold("lockscope"), roman(" [OPTIONS] [COMMAND]")]);
+    roff
 }
 
 /// Every command with its arguments; flags that all of them share are told once, further down.
@@ -52,7 +60,12 @@ fn commands(command: &clap::Command) -> Roff {
         roff.control("TP", []);
         roff.text(line);
         let about = sub.get_long_about().or_else(|| sub.get_about()).map(ToString::to_string).unwrap_or_default();
-        roff.text([roman(about.replace("\n\n", "\n"))]);
+        for (at, paragraph) in about.split("\n\n").enumerate() {
+            if at > 0 {
+                roff.control("sp", []);
+            }
+            roff.text([roman(if at == 0 { format!("{paragraph}.") } else { paragraph.to_owned() })]);
+        }
         for arg in own {
             let Some(help) = arg.get_help() else { continue };
             roff.control("RS", []);

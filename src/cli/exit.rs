@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use color_eyre::Report;
 
 use crate::config::{ConfigError, FileError};
+use crate::view::text::sanitise;
 
 /// The exit codes, which are etcdctl's (`etcdctl/ctlv3/command/util.go` and `pkg/cobrautl`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,10 +95,14 @@ impl Failure {
     }
 }
 
-/// Writes a line to standard error. When that is closed there is nobody left to tell.
-pub fn say(line: fmt::Arguments<'_>) {
+/// Writes to standard error what is harmless to print: messages may quote what a server
+/// said. When standard error is closed there is nobody left to tell.
+pub fn say(text: fmt::Arguments<'_>) {
     use io::Write as _;
-    let _ = writeln!(io::stderr().lock(), "{line}");
+    let mut to = io::stderr().lock();
+    for line in text.to_string().lines() {
+        let _ = writeln!(to, "{}", sanitise(line));
+    }
 }
 
 impl From<ConfigError> for Failure {
