@@ -20,7 +20,7 @@ mod lease;
 mod lock;
 mod watch;
 
-pub use cluster::{Alarm, Info, Members, Unreached};
+pub use cluster::{Info, Members, Unreached, Version};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Denied, Locks, Show};

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::{Head, Hex, SCHEMA};
+use super::{Head, Hex};
 use crate::domain;
 use crate::model::{Facts, MemberFacts, Role};
 
@@ -98,8 +98,8 @@ impl Alarm {
 /// The document of `info`.
 #[derive(Debug, Serialize)]
 pub struct Info<'a> {
-    /// See [`SCHEMA`].
-    schema: &'static str,
+    /// Always [`SCHEMA`](super::SCHEMA).
+    pub schema: &'static str,
     /// Of lockscope.
     pub version: &'static str,
     /// What it was built for and how.
@@ -128,28 +128,6 @@ pub struct Info<'a> {
     pub members: Vec<Version<'a>>,
     /// Why the cluster could not be reached.
     pub errors: Vec<Unreached>,
-}
-
-impl Default for Info<'_> {
-    fn default() -> Self {
-        Self {
-            schema: SCHEMA,
-            version: "",
-            build: String::new(),
-            config_file: None,
-            endpoints: &[],
-            user: None,
-            password: None,
-            prefixes: Vec::new(),
-            theme: None,
-            read_only: false,
-            log_file: None,
-            reachable: false,
-            cluster_id: None,
-            members: Vec::new(),
-            errors: Vec::new(),
-        }
-    }
 }
 
 /// A member's version.
