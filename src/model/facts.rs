@@ -41,6 +41,8 @@ pub struct Facts {
     pub(super) leases: Leases,
     pub(super) pending: Pending,
     pub(super) listing: Listing,
+    /// The group the last key belonged to.
+    pub(super) recent_group: GroupIx,
     /// Groups whose members changed since the last settling.
     pub(super) dirty: Vec<GroupIx>,
     /// Free locks, the longest free first, so that the number remembered stays bounded.

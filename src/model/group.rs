@@ -15,6 +15,12 @@ use super::lock::LockIx;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GroupIx(pub(super) u32);
 
+impl Default for GroupIx {
+    fn default() -> Self {
+        Self::NOWHERE
+    }
+}
+
 impl GroupIx {
     /// No group yet.
     pub(super) const NOWHERE: Self = Self(u32::MAX);

@@ -353,10 +353,14 @@ impl Facts {
     /// Puts an entry into its group and onto its lease.
     fn attach(&mut self, intake: Intake, ix: KeyIx) {
         let Some(entry) = self.keys.get(ix) else { return };
-        let at = match self.groups.find(entry.group_name()) {
+        // Keys are read in order, so the next one is likely to be of the same group.
+        let name = entry.group_name();
+        let recent = self.groups.get(self.recent_group.0).filter(|group| group.name.as_bytes() == name);
+        let at = match recent.map(|_| self.recent_group.0).or_else(|| self.groups.find(name)) {
             Some(at) => at,
-            None => self.groups.insert(Group::new(entry.group_name().into())),
+            None => self.groups.insert(Group::new(name.into())),
         };
+        self.recent_group = GroupIx(at);
         if let Some(entry) = self.keys.get_mut(ix) {
             entry.group = GroupIx(at);
         }

@@ -18,8 +18,16 @@ pub(super) trait HasName {
 pub(super) struct Named<T> {
     slab: Vec<Option<T>>,
     vacant: Vec<u32>,
-    by_name: HashTable<u32>,
+    by_name: HashTable<Spot>,
     hasher: DefaultHashBuilder,
+}
+
+/// A place in the slab with the hash of its name, so that a growing table does not have to
+/// look at every name again.
+#[derive(Clone, Copy, Debug)]
+struct Spot {
+    hash: u32,
+    at: u32,
 }
 
 impl<T> Default for Named<T> {
@@ -36,8 +44,11 @@ impl<T: HasName> Named<T> {
 
     /// Finds the one with this name for which `which` holds.
     pub fn find_where(&self, name: &[u8], which: impl Fn(&T) -> bool) -> Option<u32> {
-        let matches = |&at: &u32| self.get(at).is_some_and(|thing| thing.name() == name && which(thing));
-        self.by_name.find(self.hasher.hash_one(name), matches).copied()
+        let hash = self.hash(name);
+        let matches = |spot: &Spot| {
+            spot.hash == hash && self.get(spot.at).is_some_and(|thing| thing.name() == name && which(thing))
+        };
+        self.by_name.find(widen(hash), matches).map(|spot| spot.at)
     }
 
     pub fn find(&self, name: &[u8]) -> Option<u32> {
@@ -59,7 +70,7 @@ impl<T: HasName> Named<T> {
 
     /// Adds one; the caller knows that it is not there yet.
     pub fn insert(&mut self, thing: T) -> u32 {
-        let hash = self.hasher.hash_one(thing.name());
+        let hash = self.hash(thing.name());
         let at = if let Some(at) = self.vacant.pop() {
             self.slab[at as usize] = Some(thing);
             at
@@ -67,21 +78,34 @@ impl<T: HasName> Named<T> {
             self.slab.push(Some(thing));
             u32::try_from(self.slab.len() - 1).expect("fewer than four billion names fit in memory")
         };
-        let (slab, hasher) = (&self.slab, &self.hasher);
-        let rehash = |&at: &u32| slab[at as usize].as_ref().map_or(0, |thing| hasher.hash_one(thing.name()));
-        self.by_name.insert_unique(hash, at, rehash);
+        self.by_name.insert_unique(widen(hash), Spot { hash, at }, |spot| widen(spot.hash));
         at
     }
 
     /// Removes one.
     pub fn remove(&mut self, at: u32) -> Option<T> {
-        let hash = self.hasher.hash_one(self.get(at)?.name());
-        if let Ok(found) = self.by_name.find_entry(hash, |&other| other == at) {
+        let hash = self.hash(self.get(at)?.name());
+        if let Ok(found) = self.by_name.find_entry(widen(hash), |spot| spot.at == at) {
             found.remove();
         }
         self.vacant.push(at);
         self.slab[at as usize].take()
     }
+
+    /// Makes room for so many more.
+    pub fn reserve(&mut self, more: usize) {
+        self.by_name.reserve(more, |spot| widen(spot.hash));
+    }
+
+    fn hash(&self, name: &[u8]) -> u32 {
+        let hash = self.hasher.hash_one(name);
+        u32::try_from(hash >> 32).expect("the upper half of 64 bits is 32 bits")
+    }
+}
+
+/// The table takes its bucket from the low bits and its tag from the high ones.
+fn widen(hash: u32) -> u64 {
+    u64::from(hash) << 32 | u64::from(hash)
 }
 
 #[cfg(test)]
