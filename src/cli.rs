@@ -24,6 +24,7 @@ mod password;
 mod sample;
 mod show;
 mod table;
+mod wait;
 mod watch;
 
 use args::{Cli, Command};
