@@ -1,4 +1,7 @@
-//! The program: see the library's documentation.
-#![forbid(unsafe_code)]
+//! The program: parses arguments, runs, and maps an error to an exit code.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lockscope::cli::run(std::env::args_os())
+}
