@@ -14,6 +14,9 @@ use crate::event::LinkState;
 use crate::input::{Action, Screen, Target};
 use crate::model::{Facts, Link, Model, cluster};
 
+/// The columns that the endpoint and the number of members may claim.
+const PLACE: usize = 30;
+
 /// Draws the line of identity: link state, cluster, leader, term, revision, raft index.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let theme = canvas.theme;
@@ -32,7 +35,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
     let must = columns_of(&Line::from(left.clone()));
     let room = area.width.saturating_sub(2);
-    let right = right_line(shown, room.saturating_sub(must + 2), theme);
+    // The place gets its due before the raft index and the term do.
+    let due = columns_of(&Line::from(place(live, PLACE, theme)));
+    let right = right_line(shown, room.saturating_sub(must + 2 + due), theme);
     let spare = room.saturating_sub(must + 2 + columns_of(&right));
     left.extend(place(live, usize::from(spare), theme));
     canvas.line(area.x + 1, area.y, room, &Line::from(left));

@@ -212,7 +212,7 @@ fn note_line<'a>(note: &'a Note<'_>, about_wide: usize, room: usize, theme: &The
     };
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis);
     let pad = about_wide - width(&about);
-    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), role);
+    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), Role::Text);
     Line::from(vec![theme.span(glyph, role), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text), text])
 }
 

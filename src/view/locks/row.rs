@@ -32,7 +32,7 @@ pub fn columns(sort: Sort) -> [Column; 8] {
         Column::new("HOLDER").at_least(6).at_most(24),
         Column::new("TOKEN").right().drop(2),
         by(Column::new("HELD").right().drop(3), Sort::Held),
-        by(Column::new("TTL").at_least(16), Sort::Ttl),
+        by(Column::new("TTL").at_least(16).tight(), Sort::Ttl),
         by(Column::new("WAIT").right(), Sort::Wait),
         by(Column::new("HANDOVER").at_least(8).drop(1), Sort::Handovers),
     ]

@@ -113,6 +113,16 @@ pub fn back(text: &str, columns: usize) -> &str {
     &text[start..]
 }
 
+/// Splits text behind so many columns, at a space if there is one in the second half.
+pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
+    if width(text) <= columns {
+        return (text, "");
+    }
+    let fits = front(text, columns.max(2));
+    let at = fits.rfind(' ').filter(|&at| at > fits.len() / 2).map_or(fits.len(), |at| at + 1);
+    text.split_at(at)
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
