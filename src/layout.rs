@@ -1,6 +1,6 @@
 //! Which recipe a set of keys follows.
 //!
-//! Two steps, both pure and both a table of small rules. [`place`] looks at one key alone and
+//! Two steps, both pure and both a table of small rules. [`place()`] looks at one key alone and
 //! says where it belongs: the group (a queue's keys share everything before the last slash)
 //! and the shape of its name and value. [`recognise_queue`] and [`recognise_single`] then say
 //! which recipe a group, or a key that stands alone, follows. Per key first, group after:
@@ -28,7 +28,7 @@ pub use single::recognise_single;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Layout {
-    /// One leased key a client under a common name; the lowest create_revision holds.
+    /// One leased key a client under a common name; the lowest `create_revision` holds.
     Queue,
     /// A queue whose keys carry a candidate's value.
     Election,
@@ -180,13 +180,13 @@ pub struct KeyFacts<'a> {
 pub struct QueueFacts<'a> {
     /// The group's name.
     pub name: &'a [u8],
-    /// The member with the lowest create_revision.
+    /// The member with the lowest `create_revision`.
     pub first: KeyFacts<'a>,
     /// Its placement.
     pub first_placed: Placement,
-    /// Its create_revision.
+    /// Its `create_revision`.
     pub first_created: Revision,
-    /// The member with the highest create_revision; the same as `first` when there is one.
+    /// The member with the highest `create_revision`; the same as `first` when there is one.
     pub last: KeyFacts<'a>,
     /// Its placement.
     pub last_placed: Placement,

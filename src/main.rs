@@ -1,1 +1,7 @@
-fn main() {}
+//! The program: parses arguments, runs, and maps an error to an exit code.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lockscope::cli::run(std::env::args_os())
+}

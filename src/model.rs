@@ -8,6 +8,7 @@ pub mod cause;
 pub mod cluster;
 pub mod facts;
 mod group;
+mod holds;
 mod intake;
 pub mod keyspace;
 pub mod lease;
@@ -17,6 +18,7 @@ pub mod look;
 mod named;
 mod pending;
 pub mod poll_plan;
+mod settle;
 pub mod timeline;
 pub mod ui;
 

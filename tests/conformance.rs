@@ -1,19 +1,13 @@
 //! The port and the source on every etcd found.
 
+#[path = "conformance/auth.rs"]
+mod auth;
+#[path = "conformance/common.rs"]
+mod common;
+#[path = "conformance/port.rs"]
+mod port;
+#[path = "conformance/strangers.rs"]
+mod strangers;
 mod support;
-
-use support::etcd;
-
-#[test]
-fn a_cluster_of_three_starts_is_paused_killed_and_comes_back() {
-    for version in etcd::versions("a_cluster_of_three_starts_is_paused_killed_and_comes_back") {
-        let mut cluster = version.cluster().members(3).start();
-        cluster.pause(0);
-        cluster.resume(0);
-        cluster.kill(1);
-        cluster.start(1);
-        cluster.healthy();
-        let members = cluster.ctl(&["member", "list"]);
-        assert_eq!(String::from_utf8_lossy(&members.stdout).lines().count(), 3, "{version}");
-    }
-}
+#[path = "conformance/tls.rs"]
+mod tls;

@@ -2,13 +2,15 @@
 //! them in one keyspace, where neighbours could mislead. Keys are grouped here as simply as
 //! can be, so that the rules are tested without the model.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a fixture that cannot be read fails its test")]
+
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lockscope::domain::key::split_last;
-use lockscope::domain::{LeaseId, Revision};
+use lockscope::domain::{LeaseId, Millis, Revision};
 use lockscope::layout::{
     KeyFacts, Layout, MANY, Placement, QueueFacts, Shape, SingleFacts, ValueKind, place, recognise_queue,
     recognise_single, value,
@@ -337,10 +339,10 @@ fn kubernetes_leases_of_the_fixture_read_whole() {
         .collect();
     let scheduler = &leases["/registry/leases/kube-system/kube-scheduler"];
     assert_eq!(scheduler.holder.as_deref(), Some("cp1_6b0b6a2e-77aa-4d6e-9c55-2f1f6b3a9d10"));
-    assert_eq!(scheduler.duration.map(|duration| duration.secs()), Some(15));
+    assert_eq!(scheduler.duration.map(Millis::secs), Some(15));
     assert!(scheduler.renewed > scheduler.acquired, "{scheduler:?}");
     let released = &leases["/registry/leases/default/my-operator-lock"];
     assert_eq!((released.holder.as_deref(), released.transitions), (None, Some(7)));
     let node = &leases["/registry/leases/kube-node-lease/worker-1"];
-    assert_eq!(node.duration.map(|duration| duration.secs()), Some(40));
+    assert_eq!(node.duration.map(Millis::secs), Some(40));
 }

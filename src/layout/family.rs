@@ -210,6 +210,12 @@ impl<'a> Single<'a> {
         self.facts.placed
     }
 
+    /// Whether its value has this near its beginning; a value may be a megabyte.
+    pub(super) fn value_has(&self, part: &[u8]) -> bool {
+        const SEEN: usize = 2048;
+        words::contains(&self.value[..self.value.len().min(SEEN)], part)
+    }
+
     /// How many neighbours are leased and empty too, counted no further than `MANY`.
     pub(super) fn empty_leased_siblings(&self) -> u32 {
         self.facts.empty_leased_siblings

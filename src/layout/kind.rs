@@ -13,7 +13,7 @@ const JSON_SEEN: usize = 1024;
 pub(super) fn kind(value: &[u8], lease: LeaseId) -> ValueKind {
     match value {
         [] => ValueKind::Empty,
-        [b'{', ..] | [b'[', ..] if is_json(value) => {
+        [b'{' | b'[', ..] if is_json(value) => {
             // gRPC's own naming writes `{"Op":0,"Addr":…}`: a registration's by its form.
             if value.starts_with(br#"{"Op":"#) || repeats(&value[..value.len().min(JSON_SEEN)], lease) {
                 ValueKind::JsonWithLease

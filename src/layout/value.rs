@@ -38,17 +38,18 @@ impl Decoded {
 pub fn decode(key: &KeyFacts<'_>, family: Family) -> Decoded {
     match family {
         "kubernetes" | "kubernetes-node" => kubernetes::decode(key.value),
-        "etcd3-py" => text::etcd3_py(key.value),
+        "etcd3-py" => text::etcd3_py(key),
         "calico" => text::calico(key.value),
         "tidb" => text::tidb(key.value),
         "scalingo" => text::scalingo(key.key),
+        // Cached data has names and addresses in it, none of them the writer's.
+        "keyv" => Decoded::default(),
         "tooz" => uuid::decode(key.value).unwrap_or_else(|| text::named_by_key(key.key)),
         _ => match kind::kind(key.value, key.lease) {
-            ValueKind::Empty => Decoded::default(),
             ValueKind::UuidBytes | ValueKind::UuidText => uuid::decode(key.value).unwrap_or_default(),
             ValueKind::Json | ValueKind::JsonWithLease => json::decode(key, family),
             ValueKind::Address | ValueKind::Text => text::plain(key.value),
-            ValueKind::Binary => Decoded::default(),
+            ValueKind::Empty | ValueKind::Binary => Decoded::default(),
         },
     }
 }

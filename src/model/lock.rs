@@ -10,6 +10,7 @@ use crate::layout::Recognised;
 use super::cause::Cause;
 use super::group::GroupIx;
 use super::keyspace::KeyIx;
+use super::timeline::Party;
 
 /// How many holds of a lock are remembered.
 const REMEMBERED_HOLDS: usize = 128;
@@ -64,6 +65,19 @@ pub struct Hold {
     pub waited: Option<Millis>,
     /// How it ended, or `None` while it lasts.
     pub ended: Option<End>,
+}
+
+impl Hold {
+    pub(super) fn new(party: &Party, began: Since, waited: Option<Millis>) -> Self {
+        Self {
+            key: party.key.clone(),
+            lease: party.lease,
+            create_revision: party.create_revision,
+            began,
+            waited,
+            ended: None,
+        }
+    }
 }
 
 /// How a hold ended.

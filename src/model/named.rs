@@ -92,11 +92,6 @@ impl<T: HasName> Named<T> {
         self.slab[at as usize].take()
     }
 
-    /// Makes room for so many more.
-    pub fn reserve(&mut self, more: usize) {
-        self.by_name.reserve(more, |spot| widen(spot.hash));
-    }
-
     fn hash(&self, name: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(name);
         u32::try_from(hash >> 32).expect("the upper half of 64 bits is 32 bits")

@@ -9,6 +9,7 @@ use crate::domain::{Alarm, Key, LeaseId, Revision, Timestamp};
 
 use super::cause::Cause;
 use super::cluster::LeaderChange;
+use super::keyspace::Entry;
 
 /// How many happenings are remembered.
 const REMEMBERED: usize = 4_096;
@@ -68,6 +69,13 @@ pub struct Party {
     pub lease: LeaseId,
     /// Its create_revision, which is the fencing token of a holder.
     pub create_revision: Revision,
+}
+
+impl Party {
+    /// The part an entry plays in a lock.
+    pub(super) fn new(lock: &Key, entry: &Entry) -> Self {
+        Self { lock: lock.clone(), key: entry.key.clone(), lease: entry.lease, create_revision: entry.create_revision }
+    }
 }
 
 impl What {

@@ -9,7 +9,7 @@ pub(super) const ROWS: Rows = Rows {
             "vault",
             Layout::Queue,
             "`…/core/lock/<lease in hex>`; the holder writes a UUID once it has won, waiters stay empty",
-            |group| group.by_hex() && group.name.ends_with(b"core/lock"),
+            |group| group.by_hex() && group.name.ends_with(b"/core/lock"),
         ),
         queue(
             "rabbitmq",

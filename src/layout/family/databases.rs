@@ -1,7 +1,7 @@
 //! Databases, and what keeps them available.
 
-use super::{Rows, queue, single};
-use crate::layout::{Layout, ValueKind, words};
+use super::{Group, Rows, Single, queue, single};
+use crate::layout::{Layout, ValueKind};
 
 pub(super) const ROWS: Rows = Rows {
     queues: &[
@@ -9,13 +9,13 @@ pub(super) const ROWS: Rows = Rows {
             "vitess",
             Layout::Queue,
             "`<root>/<path>/locks/<lease in decimal>`, JSON with `Action`, `HostName`, `UserName`, `Time`, `Status`",
-            |group| group.by_decimal() && group.last == b"locks" && group.first_value() != ValueKind::Text,
+            |group| is_vitess(group) && group.first_value() != ValueKind::Text,
         ),
         queue(
             "vitess",
             Layout::Election,
             "`<root>/elections/<name>/locks/<lease in decimal>`, the value the candidate's id",
-            |group| group.by_decimal() && group.last == b"locks",
+            is_vitess,
         ),
         queue("stolon", Layout::Election, "`stolon/cluster/<name>/sentinel-leader/<lease in hex>`", |group| {
             group.by_hex() && group.last == b"sentinel-leader"
@@ -41,22 +41,19 @@ pub(super) const ROWS: Rows = Rows {
             key.leased()
                 && key.directory == b"members"
                 && is_json(key.kind())
-                && (words::contains(key.value, b"\"conn_url\"") || words::contains(key.value, b"\"api_url\""))
+                && (key.value_has(b"\"conn_url\"") || key.value_has(b"\"api_url\""))
         }),
         single(
             "milvus",
             Layout::SingleKey,
             "`…/session/<role>`, JSON with `ServerID` and `\"Exclusive\":true`: the one active coordinator",
-            |key| {
-                is_milvus(key.leased(), key.directory, key.kind(), key.value)
-                    && words::contains(key.value, b"\"Exclusive\":true")
-            },
+            |key| is_milvus(key) && key.value_has(b"\"Exclusive\":true"),
         ),
         single(
             "milvus",
             Layout::Registration,
             "`…/session/<role>-<id>`, JSON with `ServerID`: nodes and standbys",
-            |key| is_milvus(key.leased(), key.directory, key.kind(), key.value),
+            is_milvus,
         ),
         single("stolon", Layout::Registration, "`stolon/cluster/<name>/{proxies,sentinels}/info/…`", |key| {
             key.leased_under(b"stolon/cluster/")
@@ -73,8 +70,8 @@ pub(super) const ROWS: Rows = Rows {
                 !key.leased()
                     && key.last == b"leader"
                     && is_json(key.kind())
-                    && words::contains(key.value, b"\"addr\":")
-                    && words::contains(key.value, b"\"api_addr\":")
+                    && key.value_has(b"\"addr\":")
+                    && key.value_has(b"\"api_addr\":")
             },
         ),
         single(
@@ -90,6 +87,11 @@ const fn is_json(kind: ValueKind) -> bool {
     matches!(kind, ValueKind::Json | ValueKind::JsonWithLease)
 }
 
-fn is_milvus(leased: bool, directory: &[u8], kind: ValueKind, value: &[u8]) -> bool {
-    leased && directory == b"session" && is_json(kind) && words::contains(value, b"\"ServerID\":")
+fn is_milvus(key: &Single<'_>) -> bool {
+    key.leased() && key.directory == b"session" && is_json(key.kind()) && key.value_has(b"\"ServerID\":")
+}
+
+/// Vitess always says something: who locks and why, or which candidate it is.
+fn is_vitess(group: &Group<'_>) -> bool {
+    group.by_decimal() && group.last == b"locks" && !group.all_empty()
 }

@@ -5,6 +5,7 @@ use super::{Rows, Single, queue, single};
 use crate::layout::words::{self, Word};
 use crate::layout::{Layout, MANY, Shape, ValueKind, kind};
 
+#[expect(clippy::redundant_closure_for_method_calls, reason = "a method's lifetime is not as general as a row's")]
 pub(super) const ROWS: Rows = Rows {
     queues: &[
         queue(

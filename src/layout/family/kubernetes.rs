@@ -50,7 +50,7 @@ pub(super) const ROWS: Rows = Rows {
             "`/coreos.com/network/subnets/<net>-<length>`: a host's subnet, leased for a day",
             |key| key.leased_under(b"/coreos.com/network/subnets/"),
         ),
-        single("cilium", Layout::Registration, "`cilium/state/nodes/…`", |key| {
+        single("cilium", Layout::Registration, "`cilium/state/nodes/…`: the nodes of the clusters", |key| {
             key.leased_under(b"cilium/state/nodes/")
         }),
         single(

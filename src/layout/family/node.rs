@@ -7,7 +7,7 @@ pub(super) const ROWS: Rows = Rows {
     queues: &[queue(
         "node-etcd3",
         Layout::Election,
-        "`election/<name>/<lease in decimal>`, no slash in front",
+        "`election/<name>/<lease in decimal>`, no slash in front unless the client adds a namespace",
         |group| group.by_decimal() && words::segments(group.name).any(|segment| segment == b"election"),
     )],
     singles: &[

@@ -1,4 +1,4 @@
-//! Python's etcd libraries and OpenStack's tooz.
+//! Python's etcd libraries and tooz of `OpenStack`.
 
 use super::{Rows, queue, single};
 use crate::layout::{Layout, ValueKind, kind};

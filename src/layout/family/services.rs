@@ -12,8 +12,7 @@ pub(super) const ROWS: Rows = Rows {
     )],
     singles: &[
         single("dynamo", Layout::Registration, "`v1/…` or `instances/…`, JSON with `instance_id`", |key| {
-            (key.leased_under(b"v1/") || key.leased_under(b"instances/"))
-                && words::contains(key.value, b"\"instance_id\"")
+            (key.leased_under(b"v1/") || key.leased_under(b"instances/")) && key.value_has(b"\"instance_id\"")
         }),
         single("go-kratos", Layout::Registration, "`/microservices/<name>/<id>`, JSON", |key| {
             key.leased_under(b"/microservices/")

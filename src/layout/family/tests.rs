@@ -26,7 +26,7 @@ const LEASE_OBJECT: &[u8] = b"k8s\0\n\x1f\n\x16coordination.k8s.io/v1\x12\x05Lea
 
 type Put<'a> = (&'a str, &'a [u8], i64, i64);
 
-fn key_of<'a>((key, value, lease, version): Put<'a>) -> KeyFacts<'a> {
+fn key_of((key, value, lease, version): Put<'_>) -> KeyFacts<'_> {
     KeyFacts { key: key.as_bytes(), value, lease: LeaseId(lease), version }
 }
 
@@ -58,7 +58,7 @@ fn group_of<'a>(puts: &[Put<'a>]) -> QueueFacts<'a> {
     }
 }
 
-fn single_of<'a>(put: Put<'a>, empty_siblings: u32) -> SingleFacts<'a> {
+fn single_of(put: Put<'_>, empty_siblings: u32) -> SingleFacts<'_> {
     let key = key_of(put);
     let placed = place(&key);
     assert!(!placed.shape.is_member(), "{} is {:?}", key.key.escape_ascii(), placed.shape);

@@ -1,4 +1,4 @@
-//! TiDB and what belongs to it: PD, TiCDC, DM.
+//! TiDB and what belongs to it: PD, `TiCDC`, DM.
 
 use super::{Rows, queue, single};
 use crate::layout::{Layout, words};
@@ -44,7 +44,7 @@ pub(super) const ROWS: Rows = Rows {
             key.leased_under(b"/tidb/cdc/") && key.directory == b"capture"
         }),
         single("tidb", Layout::Registration, "`/tidb/server/…` and `/topology/tidb/<address>/ttl`", |key| {
-            key.leased_under(b"/topology/")
+            key.leased_under(b"/topology/ti")
                 || key.leased() && is_tidb(key.key) && words::contains(key.key, b"/tidb/server/")
         }),
         single("dm", Layout::Registration, "`/dm-worker/a/<worker's name in hex>`: hex, but no lease id", |key| {

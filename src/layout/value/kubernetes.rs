@@ -106,7 +106,7 @@ fn micro_time(bytes: &[u8]) -> Option<Timestamp> {
 /// An `int32` on the wire is sign-extended to 64 bits; the upper half repeats the sign.
 #[expect(clippy::cast_possible_truncation, reason = "protobuf defines int32 as the low half of the varint")]
 const fn int32(number: u64) -> i32 {
-    number as u32 as i32
+    (number as u32).cast_signed()
 }
 
 /// The last length-delimited field with this number; an absent one is an error here.
@@ -228,6 +228,15 @@ mod tests {
         assert_eq!(lease.holder, None);
         assert_eq!(lease.expires(), None);
         assert_eq!(decode(&object(&[0x0a, 0])).fields[0], ("holder", "none, released".to_owned()));
+    }
+
+    #[test]
+    fn numbers_of_64_bits_read_whole() {
+        // Go's zero time is the year 1, a negative number of seconds in ten bytes.
+        let time = [&[8][..], &[0x80, 0x92, 0xb8, 0xc3, 0x98, 0xfe, 0xff, 0xff, 0xff, 0x1]].concat();
+        let lease = Lease::parse(&object(&delimited(4, &time))).expect("a lease");
+        assert_eq!(lease.renewed, Some(Timestamp(-62_135_596_800_000)));
+        assert_eq!(lease.renewed.and_then(rfc3339).as_deref(), Some("0001-01-01T00:00:00Z"));
     }
 
     #[test]

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::Decoded;
 use crate::domain::key::split_last;
+use crate::layout::KeyFacts;
 
 /// Text longer than this is data, not somebody's name.
 const LONGEST_NAME: usize = 256;
@@ -16,9 +17,13 @@ pub(super) fn plain(value: &[u8]) -> Decoded {
 
 /// etcd3-py: `<host>:<8 hex digits>` by default, or `<host>:<scope>:<id>` for one of a
 /// process, a thread or a host.
-pub(super) fn etcd3_py(value: &[u8]) -> Decoded {
-    let Some(text) = name(value) else { return Decoded::default() };
-    let Some((host, rest)) = text.split_once(':') else { return plain(value) };
+/// How often a reentrant lock was taken is beside it in a key of its own.
+pub(super) fn etcd3_py(key: &KeyFacts<'_>) -> Decoded {
+    let Some(text) = name(key.value) else { return Decoded::default() };
+    if key.key.ends_with(b"/holders") {
+        return Decoded::default().with("times taken", text);
+    }
+    let Some((host, rest)) = text.split_once(':') else { return plain(key.value) };
     let decoded = Decoded::owner(host).with("host", host);
     match rest.split_once(':') {
         Some(("proc", id)) => decoded.with("process", id),
@@ -75,14 +80,19 @@ fn name(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::LeaseId;
 
     #[test]
     fn etcd3_py_names_its_host_and_scope() {
-        assert_eq!(etcd3_py(b"vm:6c5cd64d"), Decoded::owner("vm").with("host", "vm").with("lock object", "6c5cd64d"));
-        assert_eq!(etcd3_py(b"vm:proc:411"), Decoded::owner("vm").with("host", "vm").with("process", "411"));
-        assert_eq!(etcd3_py(b"vm:thrd:7"), Decoded::owner("vm").with("host", "vm").with("thread", "7"));
-        let host = etcd3_py(b"vm:host:fe80::1");
-        assert_eq!(host, Decoded::owner("vm").with("host", "vm").with("address", "fe80::1"));
+        let decoded = |key: &str, value: &str| {
+            etcd3_py(&KeyFacts { key: key.as_bytes(), value: value.as_bytes(), lease: LeaseId(1), version: 1 })
+        };
+        let vm = || Decoded::owner("vm").with("host", "vm");
+        assert_eq!(decoded("_locks/a", "vm:6c5cd64d"), vm().with("lock object", "6c5cd64d"));
+        assert_eq!(decoded("_locks/a", "vm:proc:411"), vm().with("process", "411"));
+        assert_eq!(decoded("_locks/a", "vm:thrd:7"), vm().with("thread", "7"));
+        assert_eq!(decoded("_locks/a", "vm:host:fe80::1"), vm().with("address", "fe80::1"));
+        assert_eq!(decoded("_locks/a/holders", "2"), Decoded::default().with("times taken", "2"));
     }
 
     #[test]

@@ -1,0 +1,265 @@
+//! What keys amount to: their group, the recipe it follows, and who holds.
+//!
+//! Keys that stand alone are judged as they come. Groups are marked and judged once a
+//! revision, or once a page, is taken in whole.
+
+use std::collections::BTreeSet;
+
+use crate::domain::Key;
+use crate::layout::value::decode;
+use crate::layout::{Layout, MANY, Recognised, SingleFacts, recognise_single};
+
+use super::cause::Cause;
+use super::facts::Facts;
+use super::group::{Group, GroupIx};
+use super::intake::{How, Intake};
+use super::keyspace::{Entry, KeyIx};
+use super::lock::{End, Lock, LockIx, Made};
+use super::timeline::{Party, What};
+
+impl Facts {
+    /// Says what a key that stands alone is, and keeps its lock in step.
+    pub(super) fn recognise_alone(&mut self, intake: Intake, ix: KeyIx) {
+        let Some(entry) = self.keys.get(ix) else { return };
+        let Some(group) = self.group(entry.group) else { return };
+        let leased = !entry.lease.is_none();
+        let others = |count: usize, counted: bool| {
+            u32::try_from(count.saturating_sub(usize::from(counted))).unwrap_or(u32::MAX).min(MANY)
+        };
+        let recognised = recognise_single(&SingleFacts {
+            key: entry.facts(),
+            placed: entry.placed,
+            leased_siblings: others(group.leased.len(), leased),
+            empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
+        });
+        let known = self.alone(&entry.key);
+        if recognised.layout == Layout::Data {
+            if let Some(lock) = known {
+                self.locks.remove(lock.0);
+            }
+            if let Some(entry) = self.keys.get_mut(ix) {
+                entry.drop_value();
+            }
+            return;
+        }
+        let lock_ix = if let Some(known) = known {
+            known
+        } else {
+            let name = entry.key.clone();
+            self.add_lock(intake, name, Made::Alone(None), recognised)
+        };
+        self.hold_alone(intake, lock_ix, ix, recognised);
+    }
+
+    fn hold_alone(&mut self, intake: Intake, lock_ix: LockIx, ix: KeyIx, recognised: Recognised) {
+        let Some(entry) = self.keys.get(ix) else { return };
+        let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        lock.made = Made::Alone(Some(ix));
+        lock.recognised = recognised;
+        let wants_lease = recognised.layout.is_lock() && recognised.layout != Layout::KubernetesLease;
+        note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease.is_none());
+        let released =
+            recognised.layout == Layout::KubernetesLease && decode(&entry.facts(), recognised.family).owner.is_none();
+        if !recognised.layout.is_lock() || released || lock.held.contains(&entry.create_revision) {
+            return;
+        }
+        lock.held = vec![entry.create_revision];
+        lock.free_since = None;
+        if intake.how != How::FirstRead {
+            let (party, since) = (Party::new(&lock.name, entry), entry.since);
+            self.begin_hold(intake, lock_ix, party, since);
+        }
+    }
+
+    /// A key more can turn its siblings from locks into registrations, and one less back.
+    pub(super) fn recognise_siblings(&mut self, intake: Intake, group: GroupIx, newcomer: Option<KeyIx>) {
+        let siblings = self.group(group).map(Group::sensitive).unwrap_or_default();
+        for ix in siblings.into_iter().filter(|&ix| Some(ix) != newcomer) {
+            self.recognise_alone(intake, ix);
+        }
+    }
+
+    /// Brings the locks of all changed groups up to date.
+    pub(super) fn settle(&mut self, intake: Intake) {
+        for ix in std::mem::take(&mut self.dirty) {
+            let Some(group) = self.groups.get_mut(ix.0) else { continue };
+            group.dirty = false;
+            let arrivals = std::mem::take(&mut group.arrivals);
+            self.settle_group(intake, ix, &arrivals);
+            self.drop_vacant(ix);
+        }
+        self.version += 1;
+    }
+
+    fn settle_group(&mut self, intake: Intake, ix: GroupIx, arrivals: &[KeyIx]) {
+        let Some(group) = self.groups.get(ix.0) else { return };
+        let known = group.lock;
+        let members = !group.members.is_empty();
+        // What only looked like members is plain data.
+        let recognised = group.recognise(&self.keys).filter(|known| known.layout != Layout::Data);
+        let Some(recognised) = recognised else {
+            match known {
+                Some(lock) if members => self.forget_lock(ix, lock),
+                Some(lock) => self.empty_group(intake, ix, lock),
+                None => {}
+            }
+            return;
+        };
+        let lock_ix = if let Some(lock) = known {
+            lock
+        } else {
+            let name = group.name.clone();
+            let lock = self.add_lock(intake, name, Made::Of(ix), recognised);
+            if let Some(group) = self.groups.get_mut(ix.0) {
+                group.lock = Some(lock);
+            }
+            lock
+        };
+        if let Some(lock) = self.locks.get_mut(lock_ix.0) {
+            lock.recognised = recognised;
+        }
+        let leads = self.groups.get(ix.0).and_then(|group| group.queue(recognised.layout).next());
+        let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
+        note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
+        if recognised.layout.has_queue() {
+            self.announce_arrivals(intake, lock_ix, arrivals);
+            self.announce_holders(intake, ix, lock_ix, recognised.layout);
+        }
+    }
+
+    fn announce_arrivals(&mut self, intake: Intake, lock: LockIx, arrivals: &[KeyIx]) {
+        for &ix in arrivals {
+            let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get_mut(lock.0)) else { continue };
+            lock.touched = intake.at;
+            self.timeline.push(intake.at, intake.revision, What::Enqueued(Party::new(&lock.name, entry)));
+        }
+    }
+
+    /// Compares who holds with who was known to.
+    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, layout: Layout) {
+        let Some(group) = self.groups.get(group.0) else { return };
+        let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        let mut holders = group.holders(layout, &self.keys);
+        let same = lock.held.iter().all(|&token| holders.next().is_some_and(|(holder, _)| holder == token))
+            && holders.next().is_none();
+        drop(holders);
+        if same {
+            return;
+        }
+        let holders: Vec<_> = group.holders(layout, &self.keys).collect();
+        let former = std::mem::replace(&mut lock.held, holders.iter().map(|&(token, _)| token).collect());
+        lock.free_since = None;
+        if intake.how == How::FirstRead {
+            return;
+        }
+        // A holder that was overtaken held by mistake: an older key was not known yet.
+        if let Some(history) = lock.history.as_mut() {
+            let end = End { at: intake.at, revision: intake.revision, cause: Cause::Unknown };
+            for &token in former.iter().filter(|&token| holders.iter().all(|(holder, _)| holder != token)) {
+                history.end(token, end);
+            }
+        }
+        for (token, ix) in holders {
+            if !former.contains(&token)
+                && let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get(lock_ix.0))
+            {
+                let (party, since) = (Party::new(&lock.name, entry), entry.since);
+                self.begin_hold(intake, lock_ix, party, since);
+            }
+        }
+    }
+
+    /// The last member went: a lock is free and stays known, anything else is forgotten.
+    fn empty_group(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx) {
+        let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        // A foreign key that was first holds nothing once nobody queues behind it.
+        let end = End { at: intake.at, revision: intake.revision, cause: Cause::Unknown };
+        for token in lock.held.drain(..) {
+            if let Some(history) = lock.history.as_mut() {
+                history.end(token, end);
+            }
+        }
+        if lock.recognised.layout.is_lock() {
+            if lock.free_since.is_none() {
+                self.set_free(intake, lock_ix);
+            }
+            return;
+        }
+        self.forget_lock(group, lock_ix);
+    }
+
+    fn forget_lock(&mut self, group: GroupIx, lock: LockIx) {
+        self.locks.remove(lock.0);
+        if let Some(group) = self.groups.get_mut(group.0) {
+            group.lock = None;
+        }
+    }
+
+    fn add_lock(&mut self, intake: Intake, name: Key, made: Made, recognised: Recognised) -> LockIx {
+        let lock =
+            Lock { name, made, recognised, held: Vec::new(), free_since: None, touched: intake.at, history: None };
+        LockIx(self.locks.insert(lock))
+    }
+
+    pub(super) fn drop_vacant(&mut self, ix: GroupIx) {
+        if self.groups.get(ix.0).is_some_and(|group| group.is_vacant() && !group.dirty) {
+            self.groups.remove(ix.0);
+        }
+    }
+
+    /// Puts an entry into its group and onto its lease.
+    pub(super) fn attach(&mut self, intake: Intake, ix: KeyIx) {
+        let Some(entry) = self.keys.get(ix) else { return };
+        // Keys are read in order, so the next one is likely to be of the same group.
+        let name = entry.group_name();
+        let recent = self.groups.get(self.recent_group.0).filter(|group| group.name.as_bytes() == name);
+        let at = match recent.map(|_| self.recent_group.0).or_else(|| self.groups.find(name)) {
+            Some(at) => at,
+            None => self.groups.insert(Group::new(name.into())),
+        };
+        self.recent_group = GroupIx(at);
+        if let Some(entry) = self.keys.get_mut(ix) {
+            entry.group = GroupIx(at);
+        }
+        let (Some(entry), Some(group)) = (self.keys.get(ix), self.groups.get_mut(at)) else { return };
+        group.add(ix, entry);
+        if self.leases.hang(entry.lease, ix) {
+            self.plan.ask_first(entry.lease);
+        }
+        let (member, leased) = (entry.placed.shape.is_member(), !entry.lease.is_none());
+        self.mark_dirty(GroupIx(at));
+        if !member {
+            self.recognise_alone(intake, ix);
+            if leased {
+                self.recognise_siblings(intake, GroupIx(at), Some(ix));
+            }
+        }
+    }
+
+    pub(super) fn detach(&mut self, ix: KeyIx, entry: &Entry) {
+        self.leases.unhang(entry.lease, ix);
+        if let Some(group) = self.groups.get_mut(entry.group.0) {
+            group.remove(ix, entry);
+            group.arrivals.retain(|&arrival| arrival != ix);
+        }
+        self.mark_dirty(entry.group);
+    }
+
+    fn mark_dirty(&mut self, ix: GroupIx) {
+        if let Some(group) = self.groups.get_mut(ix.0).filter(|group| !group.dirty) {
+            // A folder of plain keys has nothing to settle.
+            if group.lock.is_some() || !group.members.is_empty() {
+                group.dirty = true;
+                self.dirty.push(ix);
+            }
+        }
+    }
+}
+
+fn note_leaseless(leaseless: &mut BTreeSet<LockIx>, lock: LockIx, is: bool) {
+    if is {
+        leaseless.insert(lock);
+    } else if !leaseless.is_empty() {
+        leaseless.remove(&lock);
+    }
+}

@@ -1,0 +1,3 @@
+//! Where observations come from.
+
+pub mod cover;
