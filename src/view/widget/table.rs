@@ -78,6 +78,7 @@ impl Column {
             drop: None,
             fills: false,
             gap: GAP,
+            uniform: false,
             sorted: false,
             action: None,
         }
@@ -403,7 +404,7 @@ mod tests {
         assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
         assert_eq!(drawn(41, &rows)[1], "  /jobs/n…report  84,213  ######---- 42s ");
         assert_eq!(drawn(32, &rows)[1], "  /jobs/…report  ######---- 42s ");
-        assert_eq!(drawn(24, &rows)[1], "  /j…rt  ######---- 42s ");
+        assert_eq!(drawn(25, &rows)[1], "  /j…rt  ######---- 42s ");
         assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
     }
 
