@@ -99,8 +99,10 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
             )
         }
         Entry::Gap(from) => {
-            let text = format!(" nothing seen since revision {}", grouped(from.0));
-            return vec![vec![theme.span(theme.glyphs.warning, Role::Warning), Span::raw(text)]];
+            let mark = theme.span(theme.glyphs.warning, Role::Warning);
+            let form = |text: String| vec![mark.clone(), Span::raw(text)];
+            let from = grouped(from.0);
+            return vec![form(format!(" nothing seen since revision {from}")), form(format!(" gap since {from}"))];
         }
     };
     let bare = [vec![glyph], said].concat();

@@ -238,9 +238,11 @@ pub fn age(ttl: TtlState) -> Option<Millis> {
 fn notes(lock: &LockView<'_>) -> Vec<&'static str> {
     match lock.layout() {
         Layout::SingleKey => {
-            vec!["Who waits for a single key watches or polls it and leaves no key: etcd cannot tell."]
+            vec!["Waiters on a single key leave no trace in etcd: nobody can count them."]
         }
-        Layout::KubernetesLease => vec!["Who waits polls the API server and leaves no key: etcd cannot tell."],
+        Layout::KubernetesLease => {
+            vec!["Candidates poll the API server and leave no trace in etcd: nobody can count them."]
+        }
         Layout::Registration => vec!["These keys say \"I am here\"; nobody waits for them."],
         Layout::Leased => vec!["Leased data: neither a lock nor a registration."],
         _ => Vec::new(),

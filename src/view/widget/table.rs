@@ -239,7 +239,9 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         })
         .collect();
 
-    let mut shown: Vec<bool> = vec![true; columns.len()];
+    // A column with nothing in it says nothing; one that never drops keeps its place.
+    let mut shown: Vec<bool> =
+        (0..columns.len()).map(|at| columns[at].drop.is_none() || over_cells(at, |cell| cell.want()) > 0).collect();
     // The last column keeps a space from the frame.
     let used = |shown: &[bool], sizes: &[u16]| {
         let kept = || columns.iter().zip(sizes).zip(shown).filter(|(_, shown)| **shown).map(|(column, _)| column);
@@ -404,7 +406,7 @@ mod tests {
         assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
         assert_eq!(drawn(41, &rows)[1], "  /jobs/n…report  84,213  ######---- 42s ");
         assert_eq!(drawn(32, &rows)[1], "  /jobs/…report  ######---- 42s ");
-        assert_eq!(drawn(25, &rows)[1], "  /j…rt  ######---- 42s ");
+        assert_eq!(drawn(25, &rows)[1], "  /jo…rt  ######---- 42s ");
         assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
     }
 
