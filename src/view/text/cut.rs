@@ -8,11 +8,18 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::escape::escape;
+use super::escape::{escape, is_simple};
 
 /// How many columns text takes.
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(grapheme_width).sum() }
+    let mut columns = 0;
+    for char in text.chars() {
+        if !is_simple(char) {
+            return text.graphemes(true).map(grapheme_width).sum();
+        }
+        columns += 1;
+    }
+    columns
 }
 
 fn grapheme_width(grapheme: &str) -> usize {
