@@ -68,7 +68,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
     let oldest = draw_screen(canvas, chrome.body, model, size);
-    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width / 2));
+    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(54)));
     header::draw_tabs(canvas, chrome.tabs, model.ui.screen, &right);
     header::draw_status(canvas, chrome.status, model, oldest);
     footer::footer(canvas, chrome.footer, model.ui.contexts());

@@ -5,6 +5,8 @@ pub mod attention;
 pub mod changes;
 pub mod row;
 
+use std::collections::HashSet;
+
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
@@ -166,11 +168,13 @@ impl Locks<'_> {
         }
         let shown: Vec<(usize, LockView<'_>)> =
             window.filter_map(|at| Some((at, facts.lock(*self.rows.get(at)?)?))).collect();
+        let fresh = if theme.motion { row::fresh(facts) } else { HashSet::new() };
         let most = row::scale(shown.iter().map(|(_, lock)| *lock));
         let rows: Vec<Row<'_>> = shown
             .iter()
             .map(|&(at, lock)| Row {
                 selected: self.list.selected == Some(at),
+                changed: fresh.contains(lock.name()),
                 ..row::row(lock, facts.now(), most, theme)
             })
             .collect();

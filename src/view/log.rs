@@ -11,7 +11,7 @@ use ratatui::widgets::Widget as _;
 use tui_logger::{ExtLogRecord, LogFormatter, TuiLoggerWidget};
 
 use super::canvas::Canvas;
-use super::text::{escape_text, grouped, width};
+use super::text::{escape_text, grouped, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::domain::Timestamp;
@@ -112,14 +112,4 @@ impl LogFormatter for Formatter {
 /// The module without the crate's own name.
 fn short_target(target: &str) -> &str {
     target.strip_prefix("lockscope::").unwrap_or(target)
-}
-
-/// Splits text behind so many columns, at a space if there is one in the second half.
-fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
-    if width(text) <= columns {
-        return (text, "");
-    }
-    let fits = super::text::front(text, columns.max(2));
-    let at = fits.rfind(' ').filter(|&at| at > fits.len() / 2).map_or(fits.len(), |at| at + 1);
-    text.split_at(at)
 }

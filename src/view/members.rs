@@ -18,8 +18,7 @@ use crate::input::{Pane, Target};
 use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
 
 /// What etcd has no call for, so that nobody looks for it here.
-const UNTOLD: &str =
-    "Votes, log entries and messages in flight are told by no call of etcd: only an embedded cluster can show them.";
+const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
 /// How many entries a member may be behind before it is worth a warning: more than are in
 /// flight at any busy moment.
 const LAGGING: u64 = 1_000;

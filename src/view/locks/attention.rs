@@ -111,10 +111,11 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
 
 /// What a denied range needs.
 pub fn denied_text(denied: &Denied) -> String {
-    let user = if denied.user.is_empty() { "nobody is logged in".into() } else { format!("user {}", denied.user) };
-    let whole = denied.range.end.is_empty();
-    let what = if whole { "the key" } else { "the prefix" };
-    format!("denied ({user}): needs a role that may read {what}")
+    let right = if denied.range.end.is_empty() { "read on this key" } else { "read on this prefix" };
+    if denied.user.is_empty() {
+        return format!("denied, nobody is logged in: needs {right}");
+    }
+    format!("denied to {}: its role needs {right}", escape_text(&denied.user))
 }
 
 /// Leases that end soon: overdue, or no longer renewed while something hangs on them.
@@ -162,9 +163,12 @@ fn of_leaseless<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
     for lock in facts.leaseless().take(LEASELESS) {
         let Some(holder) = lock.holder() else { continue };
         let waiters = lock.waiter_count();
-        let who = if holder.is_foreign(lock.layout()) { "foreign key" } else { "holder" };
         let blocked = if waiters > 0 { format!(", {} blocked", quantity(waiters, "waiter")) } else { String::new() };
-        let text = format!("{who} {} has no lease: never frees{blocked}", client::short(holder.lease(), holder.key()));
+        let text = if holder.is_foreign(lock.layout()) {
+            format!("never frees: foreign key {} leads it{blocked}", client::short(holder.lease(), holder.key()))
+        } else {
+            format!("never frees: its holder has no lease{blocked}")
+        };
         let target = Some(Target::Lock(lock.name().into()));
         notes.push(Note { severity: Severity::Error, about: lock.name().into(), text, target });
     }
@@ -212,7 +216,7 @@ fn note_line<'a>(note: &'a Note<'_>, about_wide: usize, room: usize, theme: &The
     };
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis);
     let pad = about_wide - width(&about);
-    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), role);
+    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), Role::Text);
     Line::from(vec![theme.span(glyph, role), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text), text])
 }
 

@@ -30,6 +30,10 @@ pub struct Column {
     pub drop: Option<u8>,
     /// Whether it takes the room that is left over.
     pub fills: bool,
+    /// The columns between it and the next one.
+    pub gap: u16,
+    /// Whether all its cells are drawn in the same form: a picture that goes over rows.
+    pub uniform: bool,
     /// Whether the table is sorted by it.
     pub sorted: bool,
     /// What a click on its heading does.
@@ -58,7 +62,7 @@ pub struct Row<'a> {
     pub target: Option<Target>,
 }
 
-/// The distance between columns.
+/// The usual distance between columns.
 const GAP: u16 = 2;
 /// In front of the first column: the selection's mark and a space.
 const MARK: u16 = 2;
@@ -66,7 +70,18 @@ const MARK: u16 = 2;
 impl Column {
     /// A column that always stays and takes what its cells want.
     pub const fn new(head: &'static str) -> Self {
-        Self { head, right: false, least: 0, most: u16::MAX, drop: None, fills: false, sorted: false, action: None }
+        Self {
+            head,
+            right: false,
+            least: 0,
+            most: u16::MAX,
+            drop: None,
+            fills: false,
+            gap: GAP,
+            uniform: false,
+            sorted: false,
+            action: None,
+        }
     }
 
     /// Its cells end at its right edge.
@@ -97,6 +112,18 @@ impl Column {
     #[must_use]
     pub const fn fills(self) -> Self {
         Self { fills: true, ..self }
+    }
+
+    /// All its cells are drawn in the same form.
+    #[must_use]
+    pub const fn uniform(self) -> Self {
+        Self { uniform: true, ..self }
+    }
+
+    /// Nothing between it and the next one: its own cells leave room.
+    #[must_use]
+    pub const fn tight(self) -> Self {
+        Self { gap: 0, ..self }
     }
 
     /// A click on its heading does this; `sorted` says whether the table is sorted by it.
@@ -155,10 +182,34 @@ pub fn table(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], rows: &[Ro
     let rows = &rows[..rows.len().min(usize::from(capacity))];
     let widths = measure(area.width, columns, rows);
     draw_heads(canvas, area, columns, &widths);
+    let forms = first_forms(columns, &widths, rows);
     for (y, row) in (area.y + 1..).zip(rows) {
-        draw_row(canvas, Rect { y, height: 1, ..area }, columns, &widths, row);
+        draw_row(canvas, Rect { y, height: 1, ..area }, columns, &widths, &forms, row);
     }
     capacity
+}
+
+/// The richest form a column's cells may be drawn in: the first one, or, where all cells have
+/// the same form, the first that fits in every row.
+fn first_forms(columns: &[Column], widths: &[Option<u16>], rows: &[Row<'_>]) -> Vec<usize> {
+    let fits = |at: usize, form: usize, room: u16| {
+        rows.iter().filter_map(|row| row.cells.get(at)).all(|cell| match cell {
+            Cell::Forms(forms) => forms.get(form).or(forms.last()).is_none_or(|form| columns_of(form) <= room),
+            Cell::Name(..) => true,
+        })
+    };
+    let most = |at: usize| {
+        let counts = rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| match cell {
+            Cell::Forms(forms) => forms.len(),
+            Cell::Name(..) => 0,
+        });
+        counts.max().unwrap_or(0)
+    };
+    let first = |(at, column): (usize, &Column)| match widths.get(at) {
+        Some(&Some(room)) if column.uniform => (0..most(at)).find(|&form| fits(at, form, room)).unwrap_or(0),
+        _ => 0,
+    };
+    columns.iter().enumerate().map(first).collect()
 }
 
 /// The width of each column, or `None` when it is left out.
@@ -188,12 +239,15 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         })
         .collect();
 
-    let mut shown: Vec<bool> = vec![true; columns.len()];
+    // A column with nothing in it says nothing; one that never drops keeps its place.
+    let mut shown: Vec<bool> =
+        (0..columns.len()).map(|at| columns[at].drop.is_none() || over_cells(at, |cell| cell.want()) > 0).collect();
     // The last column keeps a space from the frame.
     let used = |shown: &[bool], sizes: &[u16]| {
-        let sizes = shown.iter().zip(sizes).filter(|(shown, _)| **shown).map(|(_, size)| *size);
-        let (count, sum) = sizes.fold((0_u16, 0_u16), |(count, sum), size| (count + 1, sum.saturating_add(size)));
-        sum.saturating_add(MARK + 1).saturating_add(GAP * count.saturating_sub(1))
+        let kept = || columns.iter().zip(sizes).zip(shown).filter(|(_, shown)| **shown).map(|(column, _)| column);
+        let last = kept().last().map_or(0, |(column, _)| column.gap);
+        let all = kept().fold(MARK + 1, |sum, (column, size)| sum.saturating_add(*size).saturating_add(column.gap));
+        all - last
     };
     while used(&shown, &rich) > room {
         let next = (0..columns.len()).filter(|&at| shown[at]).filter_map(|at| Some((columns[at].drop?, at))).min();
@@ -235,7 +289,14 @@ fn draw_heads(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &
     }
 }
 
-fn draw_row(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &[Option<u16>], row: &Row<'_>) {
+fn draw_row(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    columns: &[Column],
+    widths: &[Option<u16>],
+    forms_from: &[usize],
+    row: &Row<'_>,
+) {
     if row.selected {
         canvas.text(area.x, area.y, 1, canvas.theme.glyphs.selection, Role::Text);
     }
@@ -246,7 +307,8 @@ fn draw_row(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &[O
         let cut;
         let line = match cell {
             Cell::Forms(forms) => {
-                let fitting = forms.iter().find(|form| columns_of(form) <= room).or(forms.last());
+                let from = forms_from[at].min(forms.len().saturating_sub(1));
+                let fitting = forms[from..].iter().find(|form| columns_of(form) <= room).or(forms.last());
                 let Some(line) = fitting else { continue };
                 line
             }
@@ -292,7 +354,7 @@ fn all_placed<'c>(
     columns.iter().zip(widths).map(move |(column, &size)| {
         let start = x;
         if let Some(size) = size {
-            x = x.saturating_add(size).saturating_add(GAP);
+            x = x.saturating_add(size).saturating_add(column.gap);
         }
         (column, start, size)
     })
@@ -343,8 +405,8 @@ mod tests {
         let rows = [row(b"/jobs/nightly-report")];
         assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
         assert_eq!(drawn(41, &rows)[1], "  /jobs/n…report  84,213  ######---- 42s ");
-        assert_eq!(drawn(32, &rows)[1], "  /jobs/n…report  ######---- 42s ");
-        assert_eq!(drawn(24, &rows)[1], "  /j…rt  ######---- 42s ");
+        assert_eq!(drawn(32, &rows)[1], "  /jobs/…report  ######---- 42s ");
+        assert_eq!(drawn(25, &rows)[1], "  /jo…rt  ######---- 42s ");
         assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
     }
 

@@ -82,6 +82,19 @@ pub fn renewal<'a>(renewal: Renewal, theme: &Theme) -> Option<Span<'a>> {
     }
 }
 
+/// The same in the forms of a table's cell: `renewed 3s ago` or `3s ago`, `not renewed for
+/// 21s` or `not for 21s`; a dash when it cannot be told yet.
+pub fn renewal_forms<'a>(state: Renewal, theme: &Theme) -> Vec<Line<'a>> {
+    let short = match state {
+        Renewal::Unknown => return vec![Line::from(theme.span("-", Role::Muted))],
+        Renewal::Renewed { ago } => theme.span(format!("{} ago", duration(whole_seconds(ago))), Role::Text),
+        Renewal::NotRenewed { since } => {
+            theme.span(format!("not for {}", duration(whole_seconds(since))), Role::Warning)
+        }
+    };
+    renewal(state, theme).into_iter().chain([short]).map(Line::from).collect()
+}
+
 /// Tenths of a second would only flicker.
 pub const fn whole_seconds(length: Millis) -> Millis {
     if length.0 < 1_000 { Millis(1_000) } else { length }
