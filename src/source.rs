@@ -19,6 +19,7 @@ mod list;
 mod members;
 mod oneshot;
 mod poll;
+pub mod sequence;
 
 use crate::domain::KeyRange;
 use crate::event::EndpointError;
