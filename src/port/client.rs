@@ -12,6 +12,7 @@ use etcd_client::{Channel, ConnectOptions, KvClient, WatchClient};
 use tower::util::BoxCloneSyncService;
 
 use super::error::{Asked, PortError, range_name};
+use super::stream::LastWords;
 use super::wire::{Target, WatchesNeedLeader};
 use super::{
     Delete, Deleted, Etcd, Granted, Header, OpDone, Page, Put, Range, TimeToLive, Txn, TxnDone, Want, WatchAnswer,
@@ -34,6 +35,7 @@ pub struct Client {
 struct Shared {
     endpoint: String,
     user: OnceLock<String>,
+    words: LastWords,
     etcd: etcd_client::Client,
     kv: KvClient,
     watch: WatchClient,
@@ -61,12 +63,13 @@ impl Client {
         let channel = Channel::Custom(BoxCloneSyncService::new(channel));
         // Without a user this sends nothing yet. The refreshing starts to matter with a login.
         let options = ConnectOptions::new().with_auto_token_refresh(true);
-        let asked = Asked { endpoint, user: None, doing: "connect".into() };
+        let asked = Asked { endpoint, user: None, words: None, doing: "connect".into() };
         let etcd =
             etcd_client::Client::from_channel(channel, Some(options)).await.map_err(|error| asked.failed(&error))?;
         let kv = etcd.kv_client().max_decoding_message_size(LARGEST_MESSAGE);
         let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
-        let shared = Shared { endpoint: target.endpoint, user: OnceLock::new(), etcd, kv, watch };
+        let words = target.last_words();
+        let shared = Shared { endpoint: target.endpoint, words, user: OnceLock::new(), etcd, kv, watch };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 
@@ -75,7 +78,7 @@ impl Client {
     pub(super) async fn log_in(&self, user: &Credentials) -> Result<(), PortError> {
         let credentials = Some((user.name.clone(), user.password.clone()));
         let mut etcd = self.shared.etcd.clone();
-        let asked = Asked { endpoint: self.endpoint(), user: Some(&user.name), doing: "log in".into() };
+        let asked = Asked { user: Some(&user.name), ..self.asked("log in") };
         match tokio::time::timeout(self.deadline, etcd.update_user(credentials)).await {
             Ok(Ok(())) => {
                 let _ = self.shared.user.set(user.name.clone());
@@ -121,7 +124,7 @@ impl Client {
     }
 
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
-        Asked { endpoint: self.endpoint(), user: self.user(), doing: doing.into() }
+        Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }
 
     /// One call with its deadline. A login that ran out is renewed by `etcd-client`, except for
@@ -209,13 +212,13 @@ impl Etcd for Client {
         Ok(answer.leases.into_iter().map(|lease| LeaseId(lease.id)).collect())
     }
 
-    async fn members(&self) -> Result<Vec<Member>, PortError> {
+    async fn members(&self) -> Result<(Header, Vec<Member>), PortError> {
         let call = |()| {
             let mut client = self.shared.etcd.cluster_client();
             async move { client.member_list().await }
         };
         let answer = self.call((), call, || "list members".into()).await?.0;
-        Ok(answer.members.into_iter().map(convert::member).collect())
+        Ok((convert::header(answer.header), answer.members.into_iter().map(convert::member).collect()))
     }
 
     async fn status(&self) -> Result<(Header, Status), PortError> {

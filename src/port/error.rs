@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tonic::{Code, Status};
 
+use super::stream::{Cause, LastWords};
 use super::wire::DialError;
 use crate::domain::{KeyRange, Revision};
 
@@ -146,6 +147,8 @@ impl PortError {
 pub(super) struct Asked<'a> {
     pub endpoint: &'a str,
     pub user: Option<&'a str>,
+    /// Where the connection leaves why it ended.
+    pub words: Option<&'a LastWords>,
     pub doing: String,
 }
 
@@ -176,7 +179,7 @@ impl Asked<'_> {
             return self.transport(source);
         }
         let why = printable(status.message());
-        let Self { endpoint, user, doing } = self;
+        let Self { endpoint, user, doing, .. } = self;
         let endpoint = endpoint.to_owned();
         match status.code() {
             Code::PermissionDenied => PortError::Denied { doing, user: user.unwrap_or_default().into(), why },
@@ -185,6 +188,10 @@ impl Asked<'_> {
                 PortError::AuthFailed { endpoint, user: user.unwrap_or_default().into(), why }
             }
             Code::InvalidArgument if why.contains("user name is empty") || why.contains("auth store is old") => {
+                PortError::Unauthenticated { doing, why }
+            }
+            // The name of a client certificate is a login too.
+            Code::FailedPrecondition if why.contains("user name not found") => {
                 PortError::Unauthenticated { doing, why }
             }
             Code::OutOfRange if why.contains("has been compacted") => PortError::Compacted { doing, at: None },
@@ -205,22 +212,28 @@ impl Asked<'_> {
     /// Says what an error below gRPC means, by the first cause in its chain that tells.
     pub(super) fn transport(self, error: &(dyn StdError + 'static)) -> PortError {
         let endpoint = self.endpoint.to_owned();
+        let not_etcd = |why: &str| PortError::NotEtcd { endpoint: endpoint.clone(), why: why.into() };
+        match self.words.and_then(LastWords::get) {
+            Some(Cause::Tls(error)) => return DialError::Tls(error).at(&endpoint),
+            Some(Cause::Http1) => {
+                return not_etcd("it speaks HTTP/1; is it a client URL of etcd, and http or https right?");
+            }
+            Some(Cause::UnwantedTls) => return not_etcd("it wants TLS; write https:// instead of http://"),
+            Some(Cause::Nothing) => {
+                let why = "it closed the connection at once; is it a client URL of etcd, and http or https right?";
+                return PortError::Unreachable { endpoint, why: why.into() };
+            }
+            None => {}
+        }
         let mut words = Vec::new();
         let mut cause = Some(error);
         while let Some(error) = cause {
             if let Some(dial) = error.downcast_ref::<DialError>() {
                 return dial.at(&endpoint);
             }
-            if let Some(io) = error.downcast_ref::<std::io::Error>()
-                && let Some(inner) = io.get_ref()
-                && let Some(tls) = inner.downcast_ref::<rustls::Error>()
-            {
-                return DialError::Tls(tls.clone()).at(&endpoint);
-            }
             let text = error.to_string();
-            if text.contains("frame with invalid size") || text.contains("invalid HTTP version") {
-                let why = "it speaks no HTTP/2; does the scheme (http or https) fit, and is it a client URL of etcd?";
-                return PortError::NotEtcd { endpoint, why: why.into() };
+            if text.contains("frame with invalid size") {
+                return not_etcd("it does not speak HTTP/2; is it a client URL of etcd?");
             }
             // Wrappers repeat what they wrap; each word once is enough.
             if words.last().is_none_or(|last: &String| !last.contains(&text)) && text != "transport error" {
@@ -270,7 +283,7 @@ mod tests {
     use super::*;
 
     fn asked() -> Asked<'static> {
-        Asked { endpoint: "http://one:2379", user: Some("ann"), doing: "list prefix /a/".into() }
+        Asked { endpoint: "http://one:2379", user: Some("ann"), words: None, doing: "list prefix /a/".into() }
     }
 
     #[test]

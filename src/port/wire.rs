@@ -15,16 +15,15 @@ use std::time::Duration;
 use hyper_util::rt::TokioIo;
 use rustls::{AlertDescription, CertificateError, ClientConfig};
 use rustls_pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::client::TlsStream;
 use tonic::body::Body;
 use tonic::codegen::http::{HeaderValue, Request, Response, Uri};
 use tonic::codegen::{Service, StdError as BoxError};
 use tonic::transport::{Channel, Endpoint};
 
 use super::error::{Asked, PortError, printable};
+use super::stream::{LastWords, Stream};
 use super::tls;
 use crate::config::Connection;
 
@@ -50,6 +49,7 @@ pub(super) struct Target {
     port: u16,
     tls: Option<(Arc<ClientConfig>, ServerName<'static>)>,
     dial_timeout: Duration,
+    words: LastWords,
 }
 
 impl Target {
@@ -86,7 +86,19 @@ impl Target {
             Some(text) => text.parse().map_err(|_| bad(&format!("{text:?} is no port")))?,
             None => DEFAULT_PORT,
         };
-        Ok(Self { endpoint: endpoint.to_owned(), host, port, tls, dial_timeout: connection.dial_timeout })
+        Ok(Self {
+            endpoint: endpoint.to_owned(),
+            host,
+            port,
+            tls,
+            dial_timeout: connection.dial_timeout,
+            words: LastWords::default(),
+        })
+    }
+
+    /// Where a connection leaves why it ended.
+    pub fn last_words(&self) -> LastWords {
+        self.words.clone()
     }
 
     /// Opens a connection and speaks HTTP/2 on it.
@@ -105,7 +117,9 @@ impl Target {
             .keep_alive_timeout(connection.keepalive_timeout)
             .connect_with_connector(Dialer(self.clone()))
             .await
-            .map_err(|error| Asked { endpoint: &self.endpoint, user: None, doing: "connect".into() }.transport(&error))
+            .map_err(|error| {
+                Asked { endpoint: &self.endpoint, user: None, words: None, doing: "connect".into() }.transport(&error)
+            })
     }
 
     async fn dial(&self) -> Result<Stream, DialError> {
@@ -113,11 +127,11 @@ impl Target {
             let tcp = TcpStream::connect((&*self.host, self.port)).await.map_err(DialError::Io)?;
             tcp.set_nodelay(true).map_err(DialError::Io)?;
             match &self.tls {
-                None => Ok(Stream::Plain(tcp)),
+                None => Ok(Stream::plain(tcp, self.words.clone())),
                 Some((config, name)) => {
                     let connector = TlsConnector::from(Arc::clone(config));
                     let tls = connector.connect(name.clone(), tcp).await.map_err(DialError::handshake)?;
-                    Ok(Stream::Tls(Box::new(tls)))
+                    Ok(Stream::tls(tls, self.words.clone()))
                 }
             }
         };
@@ -198,7 +212,7 @@ fn tls_words(error: &rustls::Error) -> String {
             | AlertDescription::UnknownCA
             | AlertDescription::CertificateUnknown
             | AlertDescription::HandshakeFailure,
-        ) => format!("{said}: the server wants a client certificate it can trust; give --cert and --key"),
+        ) => format!("{said}: it wants a client certificate that it can trust; give --cert and --key"),
         Error::InvalidMessage(_) => format!("{said}: it does not seem to speak TLS; try http:// instead of https://"),
         _ => said,
     }
@@ -215,44 +229,6 @@ impl fmt::Display for DialError {
 }
 
 impl StdError for DialError {}
-
-/// A connection with or without TLS.
-enum Stream {
-    Plain(TcpStream),
-    Tls(Box<TlsStream<TcpStream>>),
-}
-
-impl AsyncRead for Stream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_read(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_read(cx, buf),
-        }
-    }
-}
-
-impl AsyncWrite for Stream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &[u8]) -> Poll<io::Result<usize>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_write(cx, buf),
-            Self::Tls(stream) => Pin::new(stream).poll_write(cx, buf),
-        }
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_flush(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_flush(cx),
-        }
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        match self.get_mut() {
-            Self::Plain(stream) => Pin::new(stream).poll_shutdown(cx),
-            Self::Tls(stream) => Pin::new(stream).poll_shutdown(cx),
-        }
-    }
-}
 
 /// Asks for a leader on watches and on nothing else: a watch on a member that lost its leader
 /// must end instead of going silent, while reads from such a member shall still work.

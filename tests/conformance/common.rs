@@ -19,7 +19,7 @@ pub fn on_every_etcd(name: &str, test: impl AsyncFn(Version)) {
 pub fn block_on<T>(future: impl Future<Output = T>) -> T {
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let limited = runtime.block_on(async { tokio::time::timeout(Duration::from_secs(120), future).await });
+    let limited = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(2), future).await });
     runtime.shutdown_timeout(Duration::from_secs(5));
     limited.expect("the test ends in time")
 }
@@ -63,6 +63,12 @@ pub fn clock() -> Clock {
 
 /// Runs etcdctl and expects it to succeed.
 pub fn ctl(cluster: &Cluster, arguments: &[&str]) {
-    let output = cluster.ctl(arguments);
+    ctl_with(cluster, &[], arguments);
+}
+
+/// The same with flags for the connection.
+pub fn ctl_with(cluster: &Cluster, flags: &[&str], arguments: &[&str]) {
+    let arguments = [flags, arguments].concat();
+    let output = cluster.ctl(&arguments);
     assert!(output.status.success(), "etcdctl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));
 }

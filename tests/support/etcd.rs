@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 /// How long a cluster may take until it is healthy.
-const START: Duration = Duration::from_secs(60);
+const START: Duration = Duration::from_mins(1);
 
 /// An etcd that is installed somewhere.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -342,11 +342,11 @@ pub fn free_port() -> u16 {
     const FIRST: u16 = 20_000;
     const COUNT: u16 = 12_000;
     static NEXT: AtomicU16 = AtomicU16::new(0);
-    let start = u16::try_from(std::process::id() % u32::from(COUNT)).expect("the remainder is small");
+    // Suites run side by side as processes with ids close to each other.
+    let start = std::process::id() * 97;
     loop {
-        let offset = NEXT.fetch_add(1, Ordering::Relaxed);
-        // Suites run side by side as processes with ids close to each other.
-        let port = FIRST + ((u32::from(start) * 97 + u32::from(offset)) % u32::from(COUNT)) as u16;
+        let offset = (start + u32::from(NEXT.fetch_add(1, Ordering::Relaxed))) % u32::from(COUNT);
+        let port = FIRST + u16::try_from(offset).expect("it is less than COUNT");
         if TcpListener::bind((Ipv4Addr::LOCALHOST, port)).is_ok() {
             return port;
         }
