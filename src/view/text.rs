@@ -7,6 +7,6 @@ mod cut;
 mod escape;
 mod number;
 
-pub use cut::{Cut, cut_end, cut_middle, fit_bytes, width};
+pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, width};
 pub use escape::{escape, escape_text, is_unsafe, sanitise};
 pub use number::{bytes, clock, duration, grouped, quantity, short_duration};

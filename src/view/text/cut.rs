@@ -39,8 +39,8 @@ pub fn cut_middle<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, 
     let Some(room) = columns.checked_sub(width(ellipsis)).filter(|&room| room >= 2) else {
         return cut_end(text, columns, ellipsis);
     };
-    let head = take_front(text, room - room / 2);
-    let tail = take_back(&text[head.len()..], room - width(head));
+    let head = front(text, room - room / 2);
+    let tail = back(&text[head.len()..], room - width(head));
     Cow::Owned(format!("{head}{ellipsis}{tail}"))
 }
 
@@ -50,8 +50,8 @@ pub fn cut_end<'a>(text: &'a str, columns: usize, ellipsis: &str) -> Cow<'a, str
         return Cow::Borrowed(text);
     }
     match columns.checked_sub(width(ellipsis)) {
-        Some(room) => Cow::Owned(format!("{}{ellipsis}", take_front(text, room))),
-        None => Cow::Borrowed(take_front(text, columns)),
+        Some(room) => Cow::Owned(format!("{}{ellipsis}", front(text, room))),
+        None => Cow::Borrowed(front(text, columns)),
     }
 }
 
@@ -80,7 +80,8 @@ pub fn fit_bytes<'a>(bytes: &'a [u8], columns: usize, cut: Cut, ellipsis: &str) 
     }
 }
 
-fn take_front(text: &str, columns: usize) -> &str {
+/// As much of the front of `text` as fits.
+pub fn front(text: &str, columns: usize) -> &str {
     let mut left = columns;
     let end = text
         .grapheme_indices(true)
@@ -95,7 +96,8 @@ fn take_front(text: &str, columns: usize) -> &str {
     &text[..end]
 }
 
-fn take_back(text: &str, columns: usize) -> &str {
+/// As much of the back of `text` as fits.
+pub fn back(text: &str, columns: usize) -> &str {
     let mut left = columns;
     let start = text
         .grapheme_indices(true)
