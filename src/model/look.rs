@@ -275,6 +275,12 @@ impl<'a> LeaseView<'a> {
         self.facts.leases().renewal(self.id, self.facts.now())
     }
 
+    /// How many known keys hang on it. Unlike the keys themselves, which have to be sorted,
+    /// their number costs nothing.
+    pub fn key_count(&self) -> usize {
+        self.facts.leases().key_count(self.id)
+    }
+
     /// The known keys that hang on it, in the order of their names.
     pub fn keys(&self) -> Vec<KeyView<'a>> {
         let mut keys: Vec<KeyView<'a>> = self
