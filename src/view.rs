@@ -110,7 +110,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
         Screen::Lock => {
             let lock = ui.shown_lock(facts);
             let oldest = lock.and_then(|lock| lock.holders().filter_map(|key| lock::queue::age(key.ttl())).max());
-            Lock { lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
+            Lock { open: lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
             oldest
         }
         Screen::Leases => {

@@ -18,7 +18,7 @@ fn panel(shot: &Screenshot, title: &str) -> String {
     let (x, y) = shot.position(&format!("╭ {title}")).unwrap_or_else(|| panic!("no {title} in\n{}", shot.text()));
     let line: Vec<char> = shot.lines()[usize::from(y)].chars().collect();
     let width = line[usize::from(x)..].iter().position(|&char| char == '╮').unwrap() + 1;
-    let height = (y..).find(|&row| shot.buffer[(x, row)].symbol() == "╰").unwrap() - y + 1;
+    let height = (y..shot.buffer.area.height).find(|&row| shot.buffer[(x, row)].symbol() == "╰").unwrap() - y + 1;
     shot.crop(Rect::new(x, y, u16::try_from(width).unwrap(), height))
 }
 

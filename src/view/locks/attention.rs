@@ -125,12 +125,12 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         match (lease.ttl(), lease.renewal()) {
             (TtlState::Overdue { by, .. }, _) => {
                 let text = format!("lease overdue {}: not revoked", duration(by));
-                notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Error, text));
+                notes.extend(about_lease(id, &lease.holds(), &lease.waits_for(), Severity::Error, &text));
             }
             (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since }) => {
                 let text =
                     format!("TTL {}, not renewed for {}", duration(seconds(remaining)), duration(whole_seconds(since)));
-                notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Warning, text));
+                notes.extend(about_lease(id, &lease.holds(), &lease.waits_for(), Severity::Warning, &text));
             }
             _ => {}
         }
@@ -141,18 +141,18 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
 /// lock's trouble.
 fn about_lease<'a>(
     id: LeaseId,
-    holds: Vec<LockView<'a>>,
-    waits_for: Vec<LockView<'a>>,
+    holds: &[LockView<'a>],
+    waits_for: &[LockView<'a>],
     severity: Severity,
-    text: String,
+    text: &str,
 ) -> Option<Note<'a>> {
     let held = holds.len();
-    if let Some(lock) = holds.into_iter().next() {
+    if let Some(lock) = holds.first() {
         let more = if held > 1 { format!(" ({} more on the lease)", held - 1) } else { String::new() };
         let target = Some(Target::Lock(lock.name().into()));
         return Some(Note { severity, about: lock.name().into(), text: format!("{text}{more}"), target });
     }
-    let lock = waits_for.into_iter().next()?;
+    let lock = waits_for.first()?;
     let target = Some(Target::Lock(lock.name().into()));
     let text = format!("waiter {}: {text}", client::short(id, b""));
     Some(Note { severity, about: lock.name().into(), text, target })
