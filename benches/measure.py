@@ -27,7 +27,11 @@ CLEAN = {k: v for k, v in os.environ.items() if not k.startswith(("ETCD", "LOCKS
 
 
 class NotRun(Exception):
-    """A row could not be measured here; the text says why."""
+    """A row cannot be measured on this machine; the text says why."""
+
+
+class Failed(Exception):
+    """A program did not do what was asked of it; the text says what."""
 
 
 # --- etcd ----------------------------------------------------------------------------------
@@ -83,7 +87,7 @@ class Etcd:
                 break
             time.sleep(0.05)
         self.__exit__()
-        raise NotRun(f"{self.folder}/etcd does not start")
+        raise Failed(f"{self.folder}/etcd does not start")
 
     def cpu(self):
         return cpu_of(self.process.pid)
@@ -123,7 +127,7 @@ def run_to_end(command, timeout=120):
         if process.returncode:
             errors.seek(0)
             said = errors.read().decode(errors="replace").strip().splitlines()
-            raise NotRun(f"{shown(command)}: exit {process.returncode}: {said[-1] if said else 'silent'}")
+            raise Failed(f"{shown(command)}: exit {process.returncode}: {said[-1] if said else 'silent'}")
     return Cost(wall, usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024)
 
 
@@ -134,7 +138,7 @@ def output_of(command, timeout=120):
     try:
         out, errors = process.communicate(timeout=timeout)
     except subprocess.TimeoutExpired:
-        raise NotRun(f"{shown(command)}: not done within {timeout} s") from None
+        raise Failed(f"{shown(command)}: not done within {timeout} s") from None
     finally:
         # A child that outlived a program that was killed is in the same group.
         with contextlib.suppress(ProcessLookupError):
@@ -142,7 +146,7 @@ def output_of(command, timeout=120):
         process.wait()
     if process.returncode:
         said = errors.strip().splitlines()
-        raise NotRun(f"{shown(command)}: exit {process.returncode}: {said[-1] if said else 'silent'}")
+        raise Failed(f"{shown(command)}: exit {process.returncode}: {said[-1] if said else 'silent'}")
     return out
 
 
@@ -186,9 +190,9 @@ class Background:
                     return time.monotonic()
                 tail, seen = (tail + new)[-len(text):], seen + len(new)
                 if self.process.poll() is not None:
-                    raise NotRun(f"{shown(self.command)} ended with {self.process.returncode}")
+                    raise Failed(f"{shown(self.command)} ended with {self.process.returncode}")
                 if time.monotonic() > end:
-                    raise NotRun(f"{shown(self.command)} did not print {text.decode()} within {timeout} s")
+                    raise Failed(f"{shown(self.command)} did not print {text.decode()} within {timeout} s")
                 time.sleep(0.001)
 
     def distinct(self, pattern):
@@ -256,7 +260,7 @@ class Terminal:
                 if text in self.shown:
                     return time.monotonic()
             if time.monotonic() > end:
-                raise NotRun(f"{shown(self.command)} did not draw {text.decode()} within {timeout} s")
+                raise Failed(f"{shown(self.command)} did not draw {text.decode()} within {timeout} s")
             time.sleep(0.0005)
 
     def keys(self, text):
@@ -266,7 +270,7 @@ class Terminal:
         try:
             return cpu_of(self.pid)
         except OSError:
-            raise NotRun(f"{shown(self.command)} has ended") from None
+            raise Failed(f"{shown(self.command)} has ended") from None
 
     def cpu_during(self, seconds):
         """Processor seconds used in this many seconds from now."""

@@ -1,4 +1,5 @@
 //! The program: parses arguments, runs, and maps an error to an exit code.
+#![forbid(unsafe_code)]
 
 use std::process::ExitCode;
 

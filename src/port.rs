@@ -38,10 +38,11 @@ pub trait Etcd: Clone + Send + Sync + 'static {
     fn time_to_live(&self, lease: LeaseId, keys: bool) -> impl Future<Output = Result<TimeToLive, PortError>> + Send;
     /// Lists the leases the asked member knows, in no order.
     fn leases(&self) -> impl Future<Output = Result<Vec<LeaseId>, PortError>> + Send;
-    /// Lists the members as the asked one knows them; needs no quorum.
-    fn members(&self) -> impl Future<Output = Result<Vec<Member>, PortError>> + Send;
-    /// Asks the member at the other end about itself; needs no quorum. The status' endpoint and
-    /// latency are the caller's to fill in: the port reads no clock.
+    /// Lists the members as the asked one knows them; needs no quorum. The header tells no
+    /// revision.
+    fn members(&self) -> impl Future<Output = Result<(Header, Vec<Member>), PortError>> + Send;
+    /// Asks the member at the other end about itself; needs no quorum. The latency is left to
+    /// the caller. Newer etcds tell only root when they have users (3.5.30, not 3.5.16).
     fn status(&self) -> impl Future<Output = Result<(Header, Status), PortError>> + Send;
     /// Lists the raised alarms. etcd sends even this question through Raft: it writes to the
     /// log of every member. What `status` reports as errors is free.

@@ -4,8 +4,12 @@
 mod auth;
 #[path = "conformance/common.rs"]
 mod common;
+#[path = "conformance/oneshot.rs"]
+mod oneshot;
 #[path = "conformance/port.rs"]
 mod port;
+#[path = "conformance/replay.rs"]
+mod replay;
 #[path = "conformance/strangers.rs"]
 mod strangers;
 mod support;

@@ -1,5 +1,7 @@
 //! The model seen from outside: events in, facts out.
 
+#[path = "model/fixtures.rs"]
+mod fixtures;
 #[path = "model/happenings.rs"]
 mod happenings;
 #[path = "model/order.rs"]

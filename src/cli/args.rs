@@ -114,7 +114,7 @@ pub struct ShowArgs {
 #[derive(Args, Debug)]
 pub struct WatchArgs {
     /// Stop after this long
-    #[arg(long = "for", value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,
 }
 
@@ -136,10 +136,10 @@ pub struct ConnectionArgs {
     #[arg(long, global = true, value_name = "FILE")]
     pub key: Option<PathBuf>,
     /// Log in as this user; without a password the terminal asks for it
-    #[arg(long, global = true, value_name = "NAME[:PASSWORD]", value_parser = secret)]
+    #[arg(long, global = true, value_name = "NAME[:PASSWORD]", allow_hyphen_values = true, value_parser = secret)]
     pub user: Option<Secret>,
     /// The user's password; then --user is the name alone
-    #[arg(long, global = true, value_name = "PASSWORD", value_parser = secret)]
+    #[arg(long, global = true, value_name = "PASSWORD", allow_hyphen_values = true, value_parser = secret)]
     pub password: Option<Secret>,
     /// Accept any server certificate
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
@@ -151,16 +151,16 @@ pub struct ConnectionArgs {
         num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub insecure_transport: Option<bool>,
     /// How long opening a connection may take [default: 2s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub dial_timeout: Option<Duration>,
     /// How long one call may take [default: 5s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub command_timeout: Option<Duration>,
     /// How often an idle connection is pinged [default: 2s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub keepalive_time: Option<Duration>,
     /// How long the answer to a ping may take [default: 6s]
-    #[arg(long, global = true, value_name = "DURATION", value_parser = parse::duration)]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub keepalive_timeout: Option<Duration>,
 }
 
@@ -191,14 +191,14 @@ pub struct OutputArgs {
 pub struct OwnArgs {
     /// Watch the keys that start with this; repeatable; '' is the whole keyspace [default: find locks
     /// through their leases]
-    #[arg(long, global = true, value_name = "PREFIX")]
+    #[arg(long, global = true, value_name = "PREFIX", allow_hyphen_values = true)]
     pub prefix: Vec<OsString>,
     /// Ask these leases for their TTL: holders, all, none [default: holders; show and leases: all]
     #[arg(long, global = true, value_name = "LEASES", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(["holders", "all", "none"]).try_map(|word| config::ttl(&word)))]
     pub ttl: Option<TtlPolicy>,
     /// At most this many lease polls a second [default: 200]
-    #[arg(long, global = true, value_name = "N", value_parser = config::ttl_budget)]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = config::ttl_budget)]
     pub ttl_budget: Option<u32>,
     /// Refuse everything that writes to the cluster
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,

@@ -212,13 +212,13 @@ impl Etcd for Client {
         Ok(answer.leases.into_iter().map(|lease| LeaseId(lease.id)).collect())
     }
 
-    async fn members(&self) -> Result<Vec<Member>, PortError> {
+    async fn members(&self) -> Result<(Header, Vec<Member>), PortError> {
         let call = |()| {
             let mut client = self.shared.etcd.cluster_client();
             async move { client.member_list().await }
         };
         let answer = self.call((), call, || "list members".into()).await?.0;
-        Ok(answer.members.into_iter().map(convert::member).collect())
+        Ok((convert::header(answer.header), answer.members.into_iter().map(convert::member).collect()))
     }
 
     async fn status(&self) -> Result<(Header, Status), PortError> {

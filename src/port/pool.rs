@@ -2,7 +2,7 @@
 //!
 //! Endpoints are tried in order, each a little after the one before unless that failed
 //! already, so that a dead or paused first endpoint delays nothing. A password is sent only
-//! to a server that answered as the member it should be.
+//! to a server that said which member it is, unless it tells nobody but users.
 
 use std::collections::{HashMap, VecDeque};
 use std::future::Future;
@@ -55,10 +55,23 @@ pub struct Connected {
     pub client: Client,
     /// Who answered.
     pub header: Header,
-    /// What it said. It has no leader only if no endpoint that answered has one.
-    pub status: Status,
+    /// What it said, if this user may ask for it. It has no leader only if no endpoint that
+    /// answered has one.
+    pub status: Option<Status>,
     /// The endpoints that failed before this one answered.
     pub failed: Vec<Failed>,
+}
+
+impl Connected {
+    /// Whether the member said that it knows no leader.
+    pub fn is_leaderless(&self) -> bool {
+        leaderless(self.status.as_ref())
+    }
+
+    /// The leader, if the member said which it is.
+    pub fn leader(&self) -> Option<MemberId> {
+        self.status.as_ref()?.leader
+    }
 }
 
 /// Why one endpoint could not be used.
@@ -101,18 +114,18 @@ impl Pool {
         let order: HashMap<String, usize> = endpoints.iter().cloned().zip(0..).collect();
         endpoints.sort_by_key(|endpoint| last == Some(endpoint.as_str()));
         let mut failed = Vec::new();
-        let mut leaderless = None;
+        let mut second_best = None;
         let mut trying = Staggered::new(endpoints, |endpoint| self.greet(endpoint));
         let found = loop {
             match trying.next().await {
-                Some((_, Ok(greeted))) if greeted.2.leader.is_some() => break Some(greeted),
+                Some((_, Ok(greeted))) if !leaderless(greeted.2.as_ref()) => break Some(greeted),
                 Some((endpoint, Ok(greeted))) => {
                     let error = PortError::NoLeader { doing: "connect".into(), endpoint: endpoint.clone() };
                     failed.push(Failed { endpoint, error });
-                    leaderless = Some(greeted);
+                    second_best = Some(greeted);
                 }
                 Some((endpoint, Err(error))) => failed.push(Failed { endpoint, error }),
-                None => break leaderless,
+                None => break second_best,
             }
         };
         failed.sort_by_key(|failed| order.get(&failed.endpoint).copied());
@@ -187,34 +200,60 @@ impl Pool {
     }
 
     /// Connects to an endpoint, asks who it is and, if it has a leader, logs in.
-    async fn greet(&self, endpoint: String) -> Result<(Client, Header, Status), PortError> {
-        let connection = &self.shared.connection;
-        let client = Client::open(&endpoint, connection).await?;
-        let (header, status) = client.with_deadline(connection.dial_timeout).status().await?;
-        if let Some(user) = connection.user.as_ref().filter(|_| status.leader.is_some()) {
-            client.log_in(user).await?;
+    async fn greet(&self, endpoint: String) -> Result<(Client, Header, Option<Status>), PortError> {
+        let client = Client::open(&endpoint, &self.shared.connection).await?;
+        let (header, status) = self.introduce(&client).await?;
+        if !leaderless(status.as_ref()) {
+            self.log_in(&client).await?;
         }
         Ok((client, header, status))
     }
 
+    /// Asks a member who it is, before a password is sent to it. Newer etcds tell only those who
+    /// have logged in, and their status only root.
+    async fn introduce(&self, client: &Client) -> Result<(Header, Option<Status>), PortError> {
+        let connection = &self.shared.connection;
+        let stranger = client.with_deadline(connection.dial_timeout);
+        let mut answer = stranger.status().await;
+        if matches!(answer, Err(PortError::Unauthenticated { .. })) && connection.user.is_some() {
+            self.log_in(client).await?;
+            answer = stranger.status().await;
+        }
+        match answer {
+            Ok((header, status)) => Ok((header, Some(status))),
+            Err(PortError::Denied { .. }) => Ok((stranger.members().await?.0, None)),
+            Err(error) => Err(error),
+        }
+    }
+
+    async fn log_in(&self, client: &Client) -> Result<(), PortError> {
+        match &self.shared.connection.user {
+            Some(user) if client.user().is_none() => client.log_in(user).await,
+            _ => Ok(()),
+        }
+    }
+
     /// Connects to an endpoint if that is `member`.
     async fn find(&self, endpoint: String, member: &Member) -> Result<Client, PortError> {
-        let connection = &self.shared.connection;
         let open = self.state().clients.get(&endpoint).cloned();
         let client = match open {
             Some(client) => client,
-            None => Client::open(&endpoint, connection).await?,
+            None => Client::open(&endpoint, &self.shared.connection).await?,
         };
-        let (header, status) = client.with_deadline(connection.dial_timeout).status().await?;
+        let (header, status) = self.introduce(&client).await?;
         if header.member != member.id {
             let why = format!("member {} answers there, not {}", header.member, member.id);
             return Err(PortError::Unreachable { endpoint, why });
         }
-        if let Some(user) = connection.user.as_ref().filter(|_| client.user().is_none() && status.leader.is_some()) {
-            client.log_in(user).await?;
+        if !leaderless(status.as_ref()) {
+            self.log_in(&client).await?;
         }
         Ok(client)
     }
+}
+
+fn leaderless(status: Option<&Status>) -> bool {
+    status.is_some_and(|status| status.leader.is_none())
 }
 
 /// Tries one endpoint after the other, the next one before the last is done when that takes

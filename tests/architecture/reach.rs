@@ -33,6 +33,20 @@ pub fn reach(text: &str, place: &[&str], own_name: &str) -> syn::Result<Reach> {
     Ok(reader.reach)
 }
 
+/// The names of modules that a file declares for tests only and that live in files of their own.
+///
+/// # Errors
+/// When the text is not Rust.
+pub fn test_modules(text: &str) -> syn::Result<Vec<String>> {
+    let modules = syn::parse_file(text)?.items.into_iter().filter_map(|item| match item {
+        Item::Mod(module) if module.content.is_none() && module.attrs.iter().any(is_test) => {
+            Some(module.ident.to_string())
+        }
+        _ => None,
+    });
+    Ok(modules.collect())
+}
+
 struct Reader<'a> {
     place: Vec<String>,
     own_name: &'a str,

@@ -12,7 +12,7 @@ const NONSENSE: &[(&str, &[&str])] = &[
     ("--insecure-skip-tls-verify=perhaps", &["--insecure-skip-tls-verify", "`perhaps` is neither true nor false"]),
     ("--insecure-transport=2", &["--insecure-transport", "`2`"]),
     ("--dial-timeout 5", &["--dial-timeout", "needs a unit", "5s"]),
-    ("--dial-timeout -5s", &["--dial-timeout"]),
+    ("--dial-timeout -5s", &["--dial-timeout", "longer than zero"]),
     ("--dial-timeout=-5s", &["--dial-timeout", "longer than zero"]),
     ("--command-timeout 0s", &["--command-timeout", "longer than zero"]),
     ("--keepalive-time soon", &["--keepalive-time", "`soon` is no duration", "1m30s"]),

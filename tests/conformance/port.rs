@@ -199,7 +199,7 @@ fn members_and_their_status_are_told() {
     on_every_etcd("members_and_their_status_are_told", async |version| {
         let cluster = version.cluster().members(3).start();
         let etcd = client(&cluster).await;
-        let members = etcd.members().await.unwrap();
+        let (_, members) = etcd.members().await.unwrap();
         assert_eq!(members.len(), 3, "{version}");
         let (header, status) = etcd.status().await.unwrap();
         let own = members.iter().find(|member| member.id == header.member).expect("it is a member");

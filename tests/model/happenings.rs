@@ -103,9 +103,9 @@ fn after_a_compaction_the_gap_is_marked_and_causes_are_unknown() {
     bench.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(5) }));
     bench.read(&store);
     assert_eq!(bench.facts().link.gaps, 1);
-    let story = bench.story();
-    assert!(story.contains(&"/a/10 unknown".into()), "{story:?}");
-    assert!(story.contains(&"gap 3..5".into()), "{story:?}");
+    let told = bench.story();
+    assert!(told.contains(&"/a/10 unknown".into()), "{told:?}");
+    assert!(told.contains(&"gap 3..5".into()), "{told:?}");
     assert_eq!(bench.facts().lock_named(b"/a").unwrap().holder().unwrap().lease(), LeaseId(0x20));
 }
 
@@ -116,9 +116,9 @@ fn events_that_come_twice_change_nothing() {
     store.delete(&["/a/10"]);
     store.put("/a/10", "", 0x10);
     bench.watch(&store);
-    let story = bench.story();
+    let told = bench.story();
     bench.observe(Observation::Watched(store.changes_after(from)));
-    assert_eq!(bench.story(), story);
+    assert_eq!(bench.story(), told);
 }
 
 #[test]

@@ -30,12 +30,16 @@ impl Store {
     }
 
     pub fn put(&mut self, key: &str, value: &str, lease: i64) -> i64 {
+        self.put_bytes(key, value.into(), lease)
+    }
+
+    pub fn put_bytes(&mut self, key: &str, value: Vec<u8>, lease: i64) -> i64 {
         self.revision += 1;
         let revision = Revision(self.revision);
         let known = self.keys.get(key.as_bytes());
         let kv = KeyValue {
             key: key.into(),
-            value: value.into(),
+            value,
             create_revision: known.map_or(revision, |kv| kv.create_revision),
             mod_revision: revision,
             version: known.map_or(1, |kv| kv.version + 1),
