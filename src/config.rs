@@ -1,10 +1,106 @@
 //! Settings, merged once into typed values: flags > environment > file > default.
 //!
-//! Nothing here parses a command line (that is `cli`) or opens a connection (`port`).
+//! Each source is read into a [`Layer`]; [`merge`] puts the layers over each other and gives
+//! the one [`Config`] that the rest of the program sees. Nothing here parses a command line
+//! (that is `cli`) or opens a connection (`port`).
 
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+
+mod environment;
+mod file;
+mod layer;
+mod merge;
+pub mod parse;
+
+pub use environment::{VARIABLES, format, ttl, ttl_budget};
+pub use file::{FileError, default_path};
+pub use layer::{Layer, Secret};
+pub use merge::{ConfigError, merge};
+pub use parse::{Endpoint, ValueError};
+
+/// All settings of the program.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Config {
+    /// How to reach the cluster.
+    pub connection: Connection,
+    /// The prefixes to watch; empty when locks are to be found through their leases. An
+    /// empty prefix is the whole keyspace.
+    pub prefixes: Vec<Vec<u8>>,
+    /// Whether everything that writes to the cluster is refused.
+    pub read_only: bool,
+    /// How the dashboard looks.
+    pub display: Display,
+    /// How commands print.
+    pub output: Output,
+    /// How leases are polled.
+    pub polling: Polling,
+    /// What is logged and where to.
+    pub logging: Logging,
+}
+
+/// How the dashboard looks and feels.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Display {
+    /// The theme that was asked for; by the terminal's background when none was.
+    pub theme: Option<String>,
+    /// Only ASCII characters.
+    pub ascii: bool,
+    /// Whether the mouse is captured at start.
+    pub mouse: bool,
+    /// No motion but countdowns.
+    pub reduce_motion: bool,
+}
+
+/// How commands print what they found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Output {
+    /// The format that was asked for; each command has its own default.
+    pub format: Option<Format>,
+    /// Print keys and values as hex.
+    pub hex: bool,
+}
+
+/// A format of output, as `etcdctl -w` names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// One line an item, fields separated by tabs.
+    Simple,
+    /// A boxed table.
+    Table,
+    /// One JSON document.
+    Json,
+}
+
+/// How leases are asked for their time to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Polling {
+    /// The most questions a second.
+    pub budget: u32,
+    /// Which leases one-shot commands ask for; each command has its own default.
+    pub ttl: Option<TtlPolicy>,
+}
+
+/// Which leases a one-shot command asks for their time to live.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TtlPolicy {
+    /// Those of holders.
+    Holders,
+    /// All of them.
+    All,
+    /// None: faster, and TTLs stay unknown.
+    None,
+}
+
+/// What is logged and where to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Logging {
+    /// Log what the program does in detail.
+    pub debug: bool,
+    /// The file the log is appended to.
+    pub file: Option<PathBuf>,
+}
 
 /// How to reach the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -47,6 +143,17 @@ pub struct Credentials {
     pub password: String,
 }
 
+impl Format {
+    /// The formats by the words they are chosen with.
+    pub const WORDS: [(&'static str, Self); 3] =
+        [("simple", Self::Simple), ("table", Self::Table), ("json", Self::Json)];
+}
+
+impl TtlPolicy {
+    /// The policies by the words they are chosen with.
+    pub const WORDS: [(&'static str, Self); 3] = [("holders", Self::Holders), ("all", Self::All), ("none", Self::None)];
+}
+
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("name", &self.name).field("password", &"***").finish()
@@ -64,5 +171,17 @@ impl Default for Connection {
             keepalive_time: Duration::from_secs(2),
             keepalive_timeout: Duration::from_secs(6),
         }
+    }
+}
+
+impl Default for Display {
+    fn default() -> Self {
+        Self { theme: None, ascii: false, mouse: true, reduce_motion: false }
+    }
+}
+
+impl Default for Polling {
+    fn default() -> Self {
+        Self { budget: 200, ttl: None }
     }
 }

@@ -1,6 +1,7 @@
 //! lockscope: an inspector and playground for etcd locks and Raft state.
 #![forbid(unsafe_code)]
 
+pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod effect;
@@ -8,4 +9,9 @@ pub mod event;
 pub mod input;
 pub mod layout;
 pub mod model;
+pub mod nearest;
+pub mod port;
+pub mod runtime;
+pub mod source;
 pub mod update;
+pub mod view;

@@ -1,4 +1,8 @@
-//! The program: see the library's documentation.
+//! The program: parses arguments, runs, and maps an error to an exit code.
 #![forbid(unsafe_code)]
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    lockscope::cli::run(std::env::args_os())
+}

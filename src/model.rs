@@ -32,6 +32,9 @@ pub use look::{KeyView, LeaseView, LockView, Waiter};
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 
+use crate::domain::{Millis, Timestamp};
+use crate::event::LinkState;
+
 /// The whole state of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
@@ -82,5 +85,39 @@ impl Model {
     /// Lets the screen follow again.
     pub fn resume(&mut self) {
         self.frozen = None;
+    }
+
+    /// The facts that are shown, and the state of the screen to change.
+    pub fn shown_and_ui(&mut self) -> (&Facts, &mut Ui) {
+        (self.frozen.as_deref().unwrap_or(&self.facts), &mut self.ui)
+    }
+
+    /// Brings what the screen lists up to date with the facts that are shown.
+    pub fn settle(&mut self, now: Timestamp) {
+        let (facts, ui) = self.shown_and_ui();
+        ui.settle(facts, now);
+    }
+
+    /// When the model wants to be told the time: a lease is to be asked, a list to be made
+    /// anew, a message goes.
+    pub fn next_tick(&self) -> Option<Timestamp> {
+        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).min()
+    }
+
+    /// When a picture drawn at `drawn_at` is out of date although nothing happened since;
+    /// `None` when time alone changes nothing on it.
+    pub fn next_frame(&self, drawn_at: Timestamp) -> Option<Timestamp> {
+        // What is held still does not count, but the header tells when the next try comes.
+        let shown = if self.is_paused() { None } else { self.ui.next_frame(&self.facts, drawn_at) };
+        let retry = match self.facts.link.state {
+            LinkState::Retrying { next_at, .. } if next_at > drawn_at => Some(drawn_at + Millis::from_secs(1)),
+            _ => None,
+        };
+        shown.into_iter().chain(retry).min()
+    }
+
+    /// A number that grows with everything that can change the picture, except time alone.
+    pub const fn version(&self) -> u64 {
+        self.facts.version() + self.ui.version()
     }
 }

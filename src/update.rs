@@ -3,8 +3,16 @@
 //! `update` takes one event, brings the model up to date and says what is to be done. It
 //! reads no clock and waits for nothing, so the same events always lead to the same model.
 
+mod action;
+mod copying;
+mod moving;
+mod navigating;
 mod observation;
+mod pointer;
+#[cfg(test)]
+mod testing;
 mod tick;
+mod typing;
 
 use crate::effect::Effects;
 use crate::event::Event;
@@ -18,6 +26,6 @@ pub fn update(model: &mut Model, event: Event) -> Effects {
             Effects::new()
         }
         Event::Tick(now) => tick::tick(model, now),
-        Event::Input(..) => Effects::new(),
+        Event::Input(input, hits) => action::input(model, input, &hits),
     }
 }

@@ -4,9 +4,9 @@
 //! members form, a lease to its keys. How facts change is in `intake`; here is what they are
 //! and how to read them.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
-use crate::domain::{Key, KeyRange, LeaseId, Revision, Timestamp};
+use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
 use crate::layout::Family;
 
@@ -45,6 +45,8 @@ pub struct Facts {
     pub(super) recent_group: GroupIx,
     /// Groups whose members changed since the last settling.
     pub(super) dirty: Vec<GroupIx>,
+    /// Locks whose first holder had no lease when they were settled last.
+    pub(super) leaseless: BTreeSet<LockIx>,
     /// Free locks, the longest free first, so that the number remembered stays bounded.
     pub(super) freed: VecDeque<(Timestamp, LockIx)>,
 }
@@ -110,6 +112,12 @@ impl Facts {
         self.lock(LockIx(queue.or_else(|| self.locks.find(name))?))
     }
 
+    /// Queues and single-key locks that are held by a key without a lease: they never free
+    /// by themselves. In no order that means anything.
+    pub fn leaseless(&self) -> impl Iterator<Item = LockView<'_>> {
+        self.leaseless.iter().filter_map(|&ix| self.lock(ix)).filter(|lock| lock.is_leaseless())
+    }
+
     /// The lock a key is part of, as a member, by itself, or as a foreign key in a queue.
     pub fn lock_of(&self, entry: &Entry) -> Option<LockView<'_>> {
         self.lock(self.lock_ix_of(entry)?)
@@ -163,6 +171,11 @@ impl Facts {
         self.see_time(now);
         self.give_up_on_causes(now);
         if self.link.is_live() { self.plan.due(now, &self.leases, visible) } else { Vec::new() }
+    }
+
+    /// Asks leases in bursts that are this far apart.
+    pub(crate) const fn poll_every(&mut self, period: Millis) {
+        self.plan.set_period(period);
     }
 
     /// Takes in what a burst of polls cost.

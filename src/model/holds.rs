@@ -95,10 +95,12 @@ impl Facts {
     pub(crate) fn give_up_on_causes(&mut self, now: Timestamp) {
         for open in self.pending.take_overdue(now) {
             self.settle_cause(open, Cause::Unknown);
+            self.bump();
         }
     }
 
     pub(super) fn set_free(&mut self, intake: Intake, ix: LockIx) {
+        self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
             lock.free_since = Some(intake.at);
             lock.touched = intake.at;

@@ -157,6 +157,14 @@ impl<'a> LockView<'a> {
         Some(open.map_or(holder.entry.since, |hold| hold.began))
     }
 
+    /// Whether its holder has no lease, where the recipe wants one: it never frees by itself.
+    /// A Kubernetes lease carries its time in its value.
+    pub fn is_leaseless(&self) -> bool {
+        self.layout().is_lock()
+            && self.layout() != Layout::KubernetesLease
+            && self.holder().is_some_and(|holder| holder.lease().is_none())
+    }
+
     /// Since when nobody holds it.
     pub const fn free_since(&self) -> Option<Timestamp> {
         self.lock.free_since

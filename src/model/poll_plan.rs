@@ -14,7 +14,7 @@ use crate::event::LeasePollCost;
 
 use super::lease::Leases;
 
-/// The time from one burst to the next.
+/// The time from one burst to the next, unless another is set.
 const PERIOD: Millis = Millis(1_000);
 /// The time between questions that cannot wait for the next burst.
 const URGENT_PERIOD: Millis = Millis(100);
@@ -30,6 +30,7 @@ const FRESH: Millis = Millis(900);
 /// The plan.
 #[derive(Clone, Debug)]
 pub struct PollPlan {
+    period: Millis,
     most: u32,
     allowed: u32,
     urgent: VecDeque<LeaseId>,
@@ -51,6 +52,7 @@ impl PollPlan {
     /// A plan that asks at most `most` leases a second; 0 asks none.
     pub const fn new(most: u32) -> Self {
         Self {
+            period: PERIOD,
             most,
             allowed: most,
             urgent: VecDeque::new(),
@@ -65,6 +67,11 @@ impl PollPlan {
     /// How many leases a second are asked at present.
     pub const fn allowed(&self) -> u32 {
         self.allowed
+    }
+
+    /// Has the bursts be this far apart.
+    pub(super) const fn set_period(&mut self, period: Millis) {
+        self.period = period;
     }
 
     /// A lease whose state decides what just happened.
@@ -96,7 +103,7 @@ impl PollPlan {
         if self.most == 0 || leases.is_empty() && self.urgent.is_empty() {
             return None;
         }
-        let burst = self.last_burst.map_or(Timestamp(0), |at| at + PERIOD);
+        let burst = self.last_burst.map_or(Timestamp(0), |at| at + self.period);
         if self.urgent.is_empty() || self.spent >= self.allowed {
             return Some(burst);
         }
@@ -109,7 +116,7 @@ impl PollPlan {
             return Vec::new();
         }
         self.last_urgent = Some(now);
-        if self.last_burst.is_none_or(|at| at + PERIOD <= now) {
+        if self.last_burst.is_none_or(|at| at + self.period <= now) {
             self.last_burst = Some(now);
             let burst = self.burst(now, leases, visible);
             self.spent = u32::try_from(burst.len()).unwrap_or(u32::MAX);

@@ -3,6 +3,8 @@
 //! Keys that stand alone are judged as they come. Groups are marked and judged once a
 //! revision, or once a page, is taken in whole.
 
+use std::collections::BTreeSet;
+
 use crate::domain::Key;
 use crate::layout::value::decode;
 use crate::layout::{Layout, MANY, Recognised, SingleFacts, recognise_single};
@@ -54,6 +56,8 @@ impl Facts {
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
         lock.made = Made::Alone(Some(ix));
         lock.recognised = recognised;
+        let wants_lease = recognised.layout.is_lock() && recognised.layout != Layout::KubernetesLease;
+        note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease.is_none());
         let released =
             recognised.layout == Layout::KubernetesLease && decode(&entry.facts(), recognised.family).owner.is_none();
         if !recognised.layout.is_lock() || released || lock.held.contains(&entry.create_revision) {
@@ -114,6 +118,9 @@ impl Facts {
         if let Some(lock) = self.locks.get_mut(lock_ix.0) {
             lock.recognised = recognised;
         }
+        let leads = self.groups.get(ix.0).and_then(|group| group.queue(recognised.layout).next());
+        let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
+        note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
             self.announce_holders(intake, ix, lock_ix, recognised.layout);
@@ -246,5 +253,13 @@ impl Facts {
                 self.dirty.push(ix);
             }
         }
+    }
+}
+
+fn note_leaseless(leaseless: &mut BTreeSet<LockIx>, lock: LockIx, is: bool) {
+    if is {
+        leaseless.insert(lock);
+    } else if !leaseless.is_empty() {
+        leaseless.remove(&lock);
     }
 }

@@ -1,5 +1,328 @@
 //! What the person in front of the screen chose to look at.
+//!
+//! Pure state without styles: which screen, what is selected (by identity), filter and sort,
+//! what is being typed, what lies on top. It refers to the facts by names and indices only,
+//! and what it lists is made from them by [`Ui::settle`].
+
+mod cursor;
+mod filter;
+mod line;
+mod notice;
+mod order;
+mod prompt;
+mod refresh;
+
+use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
+use crate::input::keymap::Context;
+use crate::input::{Extent, Pane, Screen, Sort};
+
+use super::{Facts, KeyView, LockIx, LockView};
+
+pub use cursor::{Cursor, Position};
+pub use filter::Filter;
+pub use line::Line;
+pub use notice::{Notice, Toast};
+pub use order::{Listing, Order};
+pub use prompt::{Completion, Prompt, Purpose, Typed};
+pub use refresh::Refresh;
+
+/// How long a row that changed is marked.
+pub const MARKED: Millis = Millis(600);
 
 /// The state of the screen.
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
 #[derive(Clone, Debug, Default)]
-pub struct Ui {}
+pub struct Ui {
+    /// The columns and rows of the terminal.
+    pub size: (u16, u16),
+    /// The screen.
+    pub screen: Screen,
+    /// Where leaving the screen of one lock leads.
+    pub came_from: Screen,
+    /// What lies on top of the screen.
+    pub layer: Layer,
+    /// The line that is being typed.
+    pub prompt: Option<Prompt>,
+    /// The commands that were typed.
+    pub typed: Typed,
+    /// Which locks and leases are listed.
+    pub filter: Filter,
+    /// What the locks are sorted by.
+    pub sort: Sort,
+    /// Whether that is turned round.
+    pub reversed: bool,
+    /// Whether registrations and other leased keys are listed with the locks.
+    pub all: bool,
+    /// The listed locks.
+    pub lock_order: Order<LockIx>,
+    /// The selected lock.
+    pub locks: Cursor<Key>,
+    /// The lock on its own screen.
+    pub opened: Option<Opened>,
+    /// The selected key of the lock's queue.
+    pub queue: Cursor<Key>,
+    /// The listed leases.
+    pub lease_order: Order<LeaseId>,
+    /// The selected lease.
+    pub leases: Cursor<LeaseId>,
+    /// The selected member.
+    pub members: Cursor<MemberId>,
+    /// The pane that was given the focus; it counts while it is drawn.
+    pub focus: Option<Pane>,
+    /// The panes of the last frame an input came from, with their extents.
+    pub panes: Vec<(Pane, Extent)>,
+    /// How far the panes without a selection are scrolled, in rows.
+    pub scrolled: [usize; Pane::ALL.len()],
+    /// The message that is shown for a while.
+    pub toast: Option<Toast>,
+    /// The names of the themes there are.
+    pub themes: Vec<String>,
+    /// The name of the theme in use.
+    pub theme: String,
+    /// Whether the mouse is captured.
+    pub mouse: bool,
+    /// Whether writes are taken away, which the header says.
+    pub read_only: bool,
+    /// Whether nothing moves that need not.
+    pub reduce_motion: bool,
+    /// How often leases are asked and the screen is refreshed.
+    pub refresh: Refresh,
+    pub(crate) version: u64,
+}
+
+/// A lock that was opened: it stays on its screen however the list is sorted and filtered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Opened {
+    /// Its name.
+    pub name: Key,
+    /// Where it was when it was opened; of two locks of one name this tells which.
+    pub ix: LockIx,
+}
+
+/// What lies on top of a screen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Layer {
+    /// Nothing.
+    #[default]
+    None,
+    /// The help.
+    Help {
+        /// Only lines with this in them are shown.
+        filter: String,
+    },
+    /// The keys that say what to copy.
+    Copy,
+}
+
+impl Ui {
+    /// The contexts of the keymap that are open, the innermost first.
+    pub fn contexts(&self) -> &'static [Context] {
+        use Context::{Anywhere, Browse, Command, Copy, Help, Leases, Lock, Locks, Log, Members, Moving, Typing};
+        match (&self.prompt, &self.layer, self.screen) {
+            (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
+            (Some(_), ..) => &[Typing, Anywhere],
+            (None, Layer::Help { .. }, _) => &[Help, Moving, Anywhere],
+            (None, Layer::Copy, _) => &[Copy, Anywhere],
+            (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Leases) => &[Leases, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Members) => &[Members, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Log) => &[Log, Browse, Moving, Anywhere],
+        }
+    }
+
+    /// The context of the screen, whatever lies on top.
+    pub const fn screen_context(&self) -> Context {
+        match self.screen {
+            Screen::Locks => Context::Locks,
+            Screen::Lock => Context::Lock,
+            Screen::Leases => Context::Leases,
+            Screen::Members => Context::Members,
+            Screen::Log => Context::Log,
+        }
+    }
+
+    /// The pane that has the focus.
+    pub fn focused(&self) -> Pane {
+        if matches!(self.layer, Layer::Help { .. }) {
+            return Pane::Help;
+        }
+        let drawn = |pane: &Pane| self.panes.iter().any(|(shown, _)| shown == pane);
+        self.focus.filter(drawn).unwrap_or(self.screen.main_pane())
+    }
+
+    /// How much of its content a pane shows. One that was not drawn yet counts as a screenful.
+    pub fn rows(&self, pane: Pane) -> usize {
+        let drawn = self.panes.iter().find(|(shown, _)| *shown == pane);
+        drawn.map_or(usize::from(self.size.1), |(_, extent)| extent.rows)
+    }
+
+    /// How far a pane without a selection is scrolled.
+    pub const fn scrolled(&self, pane: Pane) -> usize {
+        self.scrolled[pane as usize]
+    }
+
+    /// The lock that is selected in the list.
+    pub fn selected_lock<'a>(&self, facts: &'a Facts) -> Option<LockView<'a>> {
+        facts.lock(self.lock_order.get(self.locks.index())?)
+    }
+
+    /// The lock that details are shown of: the opened one on its own screen, else the selected.
+    pub fn shown_lock<'a>(&self, facts: &'a Facts) -> Option<LockView<'a>> {
+        match &self.opened {
+            Some(Opened { name, ix }) if self.screen == Screen::Lock => {
+                let same = facts.lock(*ix).filter(|lock| lock.name() == name.as_bytes());
+                same.or_else(|| facts.lock_named(name))
+            }
+            _ => self.selected_lock(facts),
+        }
+    }
+
+    /// The key that is selected in the queue of the lock that details are shown of.
+    pub fn selected_key<'a>(&self, facts: &'a Facts) -> Option<KeyView<'a>> {
+        queue(&self.shown_lock(facts)?).nth(self.queue.index())
+    }
+
+    /// The lease that is selected in the list.
+    pub fn selected_lease(&self) -> Option<LeaseId> {
+        self.lease_order.get(self.leases.index())
+    }
+
+    /// The leases that are on the screen, the most important first; some that are just out
+    /// of sight may be among them.
+    pub fn visible_leases(&self, facts: &Facts) -> Vec<LeaseId> {
+        let mut visible = Vec::new();
+        let mut see = |lease: LeaseId| {
+            if !lease.is_none() && !visible.contains(&lease) {
+                visible.push(lease);
+            }
+        };
+        let room = usize::from(self.size.1);
+        if matches!(self.screen, Screen::Locks | Screen::Lock)
+            && let Some(lock) = self.shown_lock(facts)
+        {
+            lock.holders().take(room).for_each(|key| see(key.lease()));
+            lock.waiters().take(room).for_each(|waiter| see(waiter.key.lease()));
+        }
+        match self.screen {
+            Screen::Locks => {
+                for holder in self.visible_locks(facts).filter_map(|lock| lock.holder()) {
+                    see(holder.lease());
+                }
+            }
+            Screen::Leases => {
+                let window = self.leases.window(room, self.lease_order.len());
+                self.lease_order.rows()[window].iter().for_each(|&lease| see(lease));
+            }
+            Screen::Lock | Screen::Members | Screen::Log => {}
+        }
+        visible
+    }
+
+    /// Brings the lists up to date, and takes away a message whose time is up.
+    pub fn settle(&mut self, facts: &Facts, now: Timestamp) {
+        if self.list_due(facts).is_some_and(|due| due <= now) {
+            let listing = Listing { filter: &self.filter, all: self.all, sort: self.sort, reversed: self.reversed };
+            self.lock_order.list_locks(facts, now, listing);
+            let rows = self.lock_order.rows();
+            let name = |row: usize| Some(facts.lock(*rows.get(row)?)?.name());
+            self.locks.follow(rows.len(), |row, picked| name(row) == Some(picked.as_bytes()));
+            self.touch();
+        }
+        if self.leases_due(facts).is_some_and(|due| due <= now) {
+            self.lease_order.list_leases(facts, now, &self.filter);
+            let rows = self.lease_order.rows();
+            self.leases.follow(rows.len(), |row, picked| rows[row] == *picked);
+            self.touch();
+        }
+        self.follow_members(facts);
+        self.follow_queue(facts);
+        if self.toast.as_ref().is_some_and(|toast| toast.until <= now) {
+            self.toast = None;
+            self.touch();
+        }
+    }
+
+    /// When [`Ui::settle`] has something to do.
+    pub fn next_settling(&self, facts: &Facts) -> Option<Timestamp> {
+        let toast = self.toast.as_ref().map(|toast| toast.until);
+        [self.list_due(facts), self.leases_due(facts), toast].into_iter().flatten().min()
+    }
+
+    /// When a picture drawn at `drawn_at` is out of date although nothing happened: a second
+    /// of a countdown is over, or a mark. `None` when time alone changes nothing on it.
+    pub fn next_frame(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
+        let counts = self.counts(facts).then(|| drawn_at + self.refresh.period());
+        let mark = if self.reduce_motion { None } else { self.next_mark_end(facts, drawn_at) };
+        counts.into_iter().chain(mark).min()
+    }
+
+    /// Has the lists made anew at the next settling, because what they depend on was changed.
+    pub const fn spoil(&mut self) {
+        self.lock_order.spoil();
+        self.lease_order.spoil();
+    }
+
+    /// A number that grows with every change of this state.
+    pub const fn version(&self) -> u64 {
+        self.version
+    }
+
+    /// Notes that something changed.
+    pub const fn touch(&mut self) {
+        self.version += 1;
+    }
+
+    /// The locks in the list's window.
+    fn visible_locks<'a>(&'a self, facts: &'a Facts) -> impl Iterator<Item = LockView<'a>> {
+        let window = self.locks.window(self.rows(Pane::Locks), self.lock_order.len());
+        self.lock_order.rows()[window].iter().filter_map(|&ix| facts.lock(ix))
+    }
+
+    /// Whether the screen shows a time that grows or shrinks by itself.
+    fn counts(&self, facts: &Facts) -> bool {
+        match self.screen {
+            Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
+            Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),
+            Screen::Leases => !self.lease_order.is_empty(),
+            // Ages are told once an answer is old, and then the link is not live.
+            Screen::Members | Screen::Log => false,
+        }
+    }
+
+    fn next_mark_end(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
+        match self.screen {
+            Screen::Locks => self
+                .visible_locks(facts)
+                .map(|lock| lock.touched() + MARKED)
+                .filter(|&end| end > drawn_at && end <= drawn_at + MARKED)
+                .min(),
+            Screen::Lock | Screen::Leases | Screen::Members | Screen::Log => None,
+        }
+    }
+
+    fn follow_members(&mut self, facts: &Facts) {
+        let members = facts.cluster.members();
+        self.members.follow(members.len(), |row, picked| members[row].member.id == *picked);
+    }
+
+    fn follow_queue(&mut self, facts: &Facts) {
+        if self.queue.picked().is_some() {
+            let keys: Vec<&[u8]> = self.shown_lock(facts).iter().flat_map(queue).map(|key| key.key()).collect();
+            self.queue.follow(keys.len(), |row, picked| keys[row] == picked.as_bytes());
+        }
+    }
+
+    fn list_due(&self, facts: &Facts) -> Option<Timestamp> {
+        self.lock_order.due(facts, facts.lock_count())
+    }
+
+    fn leases_due(&self, facts: &Facts) -> Option<Timestamp> {
+        (self.screen == Screen::Leases).then(|| self.lease_order.due(facts, facts.leases().len())).flatten()
+    }
+}
+
+/// The rows of a lock's queue: its holders, then those that wait.
+pub fn queue<'a>(lock: &LockView<'a>) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+    lock.holders().chain(lock.waiters().map(|waiter| waiter.key))
+}

@@ -1,0 +1,79 @@
+//! The command line: parses, merges the settings, runs a command, maps its end to an exit code.
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::FromArgMatches as _;
+
+use crate::config::{self, Config, Layer};
+
+pub mod args;
+mod document;
+mod evident;
+mod exit;
+mod info;
+mod json;
+mod leases;
+mod logging;
+mod ls;
+mod members;
+mod password;
+#[cfg(test)]
+mod sample;
+mod show;
+mod table;
+mod wait;
+mod watch;
+
+use args::{Cli, Command};
+use exit::Failure;
+
+/// Runs the program with these arguments, the first of which is its name; returns the exit
+/// code, one of etcdctl's.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match parse(arguments).and_then(|cli| dispatch(&cli)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => failure.report(),
+    }
+}
+
+fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
+    let matches = args::command().try_get_matches_from(arguments)?;
+    Ok(Cli::from_arg_matches(&matches)?)
+}
+
+fn dispatch(cli: &Cli) -> Result<(), Failure> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    match &cli.command {
+        Some(Command::Completions { shell }) => document::completions(*shell, &mut out)?,
+        Some(Command::Man) => document::man(&mut out)?,
+        Some(Command::Keys) => document::keys(&mut out)?,
+        _ => todo!(),
+    }
+    Ok(out.flush()?)
+}
+
+/// The file the settings were read from, and the settings.
+struct Settings {
+    file: Option<PathBuf>,
+    config: Config,
+}
+
+impl Settings {
+    /// Reads every source of settings and merges them; asks for a password that none has.
+    fn read(cli: &Cli) -> Result<Self, Failure> {
+        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let named = cli.own.config.clone().or_else(|| variable(args::CONFIG_VARIABLE).map(PathBuf::from));
+        let asked_for = named.is_some();
+        let path = named.or_else(|| config::default_path(variable));
+        let from_file = match &path {
+            Some(path) => Layer::from_file(path, asked_for).map_err(config::ConfigError::from)?,
+            None => None,
+        };
+        let file = path.filter(|_| from_file.is_some());
+        let layers = vec![cli.layer(), Layer::from_environment(variable)?, from_file.unwrap_or_default()];
+        Ok(Self { file, config: config::merge(layers, password::ask)? })
+    }
+}

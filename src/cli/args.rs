@@ -1,0 +1,381 @@
+//! What can be typed: commands, flags and their help.
+//!
+//! Flags are global, as in etcdctl: they may stand before or behind the command. Clap reads
+//! them into typed values; what the environment and the file add is [`config`](crate::config)'s.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::builder::{PossibleValuesParser, TypedValueParser as _};
+use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap_complete::Shell;
+
+use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+
+/// The variable that names the configuration file.
+pub const CONFIG_VARIABLE: &str = "LOCKSCOPE_CONFIG";
+
+/// See who holds each lock in etcd, who waits for it, and whether its lease is kept alive.
+///
+/// Without a command the dashboard opens on the endpoints. Flags and ETCDCTL_* variables are
+/// those of etcdctl; where etcdctl has no word for it, variables start with LOCKSCOPE_.
+#[derive(Debug, Parser)]
+#[command(
+    name = "lockscope",
+    version,
+    max_term_width = 100,
+    args_override_self = true,
+    subcommand_help_heading = "Commands",
+    after_help = AFTER_HELP,
+    disable_help_subcommand = true,
+)]
+#[expect(clippy::doc_markdown, reason = "the text is shown as help, where marks would be printed")]
+pub struct Cli {
+    /// The command; none opens the dashboard.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// How to reach the cluster.
+    #[command(flatten)]
+    pub connection: ConnectionArgs,
+    /// How to print.
+    #[command(flatten)]
+    pub output: OutputArgs,
+    /// What etcdctl has no word for.
+    #[command(flatten)]
+    pub own: OwnArgs,
+}
+
+const AFTER_HELP: &str = "\
+Durations are written as 5s, 500ms or 1m30s. A flag beats its variable, a variable beats the
+configuration file. Data goes to standard output, everything else to standard error.
+
+Exit codes: 0 done, 1 error, 2 cannot connect, 3 bad input, 5 interrupted, 6 file error,
+128 bad arguments.";
+
+/// A command.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// List locks and elections: holder, fencing token, TTL, waiters
+    ///
+    /// Without a prefix, locks are found by themselves: through the keys of all leases and
+    /// those beside them. `ls ''` reads the whole keyspace.
+    Ls(LsArgs),
+    /// Show one lock: its queue in order, leases, TTLs, values
+    ///
+    /// LOCK is the name as `ls` prints it. Leases of the whole queue are asked for their TTL.
+    Show(ShowArgs),
+    /// List leases: TTL, keys, what each holds and waits for
+    Leases,
+    /// List members: role, term, indexes, database size, latency, alarms
+    Members,
+    /// Print a line for each thing that happens: enqueued, acquired, released with its cause
+    ///
+    /// Lines are JSON unless `-w simple` or `-w table` asks for text. It goes on until
+    /// `--for` is over, until Ctrl-C, or until nobody reads any more.
+    Watch(WatchArgs),
+    /// Print versions, paths and settings, and what the cluster says of itself
+    Info,
+    /// Print the keys and commands of the dashboard as a document
+    Keys,
+    /// Print a completion script for a shell
+    Completions {
+        /// The shell.
+        #[arg(value_name = "SHELL")]
+        shell: Shell,
+    },
+    /// Print the manual page
+    ///
+    /// Read it with `lockscope man | man -l -`.
+    Man,
+}
+
+/// Arguments of `ls`.
+#[derive(Args, Debug)]
+pub struct LsArgs {
+    /// Read the keys that start with this; '' reads everything
+    // Not `prefix`: that is the global flag's id.
+    #[arg(value_name = "PREFIX")]
+    pub beneath: Option<OsString>,
+    /// Add registrations and other leased keys
+    #[arg(long)]
+    pub all: bool,
+}
+
+/// Arguments of `show`.
+#[derive(Args, Debug)]
+pub struct ShowArgs {
+    /// The lock's whole name
+    #[arg(value_name = "LOCK")]
+    pub lock: OsString,
+}
+
+/// Arguments of `watch`.
+#[derive(Args, Debug)]
+pub struct WatchArgs {
+    /// Stop after this long
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+}
+
+/// How to reach the cluster.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Connection")]
+pub struct ConnectionArgs {
+    /// Endpoints of the cluster, with commas between them or repeated; the scheme may be left out
+    /// [default: 127.0.0.1:2379]
+    #[arg(long, global = true, value_name = "HOST:PORT,...", value_parser = endpoint_list)]
+    pub endpoints: Vec<EndpointList>,
+    /// Trust servers whose certificates these authorities signed
+    #[arg(long, global = true, value_name = "FILE")]
+    pub cacert: Option<PathBuf>,
+    /// Show this client certificate
+    #[arg(long, global = true, value_name = "FILE")]
+    pub cert: Option<PathBuf>,
+    /// The key of the client certificate
+    #[arg(long, global = true, value_name = "FILE")]
+    pub key: Option<PathBuf>,
+    /// Log in as this user; without a password the terminal asks for it
+    #[arg(long, global = true, value_name = "NAME[:PASSWORD]", allow_hyphen_values = true, value_parser = secret)]
+    pub user: Option<Secret>,
+    /// The user's password; then --user is the name alone
+    #[arg(long, global = true, value_name = "PASSWORD", allow_hyphen_values = true, value_parser = secret)]
+    pub password: Option<Secret>,
+    /// Accept any server certificate
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub insecure_skip_tls_verify: Option<bool>,
+    /// Plain connections to endpoints without a scheme; =false means TLS [default: true, false when
+    /// a certificate is given]
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub insecure_transport: Option<bool>,
+    /// How long opening a connection may take [default: 2s]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub dial_timeout: Option<Duration>,
+    /// How long one call may take [default: 5s]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub command_timeout: Option<Duration>,
+    /// How often an idle connection is pinged [default: 2s]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub keepalive_time: Option<Duration>,
+    /// How long the answer to a ping may take [default: 6s]
+    #[arg(long, global = true, value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub keepalive_timeout: Option<Duration>,
+}
+
+/// How to print.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Output")]
+pub struct OutputArgs {
+    /// simple is a line an item with tabs between its fields, table is boxed, json is one document [default: simple; watch: json]
+    #[arg(short = 'w', long, global = true, value_name = "FORMAT", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(["simple", "table", "json"]).try_map(|word| config::format(&word)))]
+    pub write_out: Option<Format>,
+    /// Print keys and values as hex
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub hex: Option<bool>,
+    /// Log in detail what is asked and answered
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub debug: Option<bool>,
+    /// Append the log to this file
+    #[arg(long, global = true, value_name = "FILE")]
+    pub log_file: Option<PathBuf>,
+}
+
+/// What etcdctl has no word for.
+#[derive(Args, Clone, Debug, Default)]
+#[command(next_help_heading = "Locks and dashboard")]
+pub struct OwnArgs {
+    /// Watch the keys that start with this; repeatable; '' is the whole keyspace [default: find locks
+    /// through their leases]
+    #[arg(long, global = true, value_name = "PREFIX", allow_hyphen_values = true)]
+    pub prefix: Vec<OsString>,
+    /// Ask these leases for their TTL: holders, all, none [default: holders; show and leases: all]
+    #[arg(long, global = true, value_name = "LEASES", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(["holders", "all", "none"]).try_map(|word| config::ttl(&word)))]
+    pub ttl: Option<TtlPolicy>,
+    /// At most this many lease polls a second [default: 200]
+    #[arg(long, global = true, value_name = "N", allow_hyphen_values = true, value_parser = config::ttl_budget)]
+    pub ttl_budget: Option<u32>,
+    /// Refuse everything that writes to the cluster
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub read_only: Option<bool>,
+    /// Colours of the dashboard [default: by the terminal's background]
+    #[arg(long, global = true, value_name = "NAME")]
+    pub theme: Option<String>,
+    /// Draw with ASCII characters only
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub ascii: Option<bool>,
+    /// Leave the mouse to the terminal
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub no_mouse: Option<bool>,
+    /// No motion but countdowns
+    #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
+        num_args = 0..=1, require_equals = true, default_missing_value = "true")]
+    pub reduce_motion: Option<bool>,
+    /// Read this configuration file [default: $XDG_CONFIG_HOME/lockscope/config.toml, else
+    /// ~/.config/lockscope/config.toml]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+}
+
+/// The endpoints of one `--endpoints`.
+#[derive(Clone, Debug)]
+pub struct EndpointList(Vec<Endpoint>);
+
+fn endpoint_list(text: &str) -> Result<EndpointList, ValueError> {
+    parse::endpoints(text).map(EndpointList)
+}
+
+#[expect(clippy::unnecessary_wraps, reason = "clap wants a reader that can fail")]
+fn secret(text: &str) -> Result<Secret, ValueError> {
+    Ok(Secret(text.to_owned()))
+}
+
+impl Cli {
+    /// What the flags say, as the strongest layer of settings.
+    pub fn layer(&self) -> Layer {
+        let ConnectionArgs {
+            endpoints,
+            cacert,
+            cert,
+            key,
+            user,
+            password,
+            insecure_skip_tls_verify,
+            insecure_transport,
+            dial_timeout,
+            command_timeout,
+            keepalive_time,
+            keepalive_timeout,
+        } = self.connection.clone();
+        let OutputArgs { write_out, hex, debug, log_file } = self.output.clone();
+        let OwnArgs { mut prefix, ttl, ttl_budget, read_only, theme, ascii, no_mouse, reduce_motion, config: _ } =
+            self.own.clone();
+        if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {
+            prefix.push(argument.clone());
+        }
+        let endpoints: Vec<_> = endpoints.into_iter().flat_map(|EndpointList(list)| list).collect();
+        let prefix: Vec<_> = prefix.into_iter().map(OsString::into_encoded_bytes).collect();
+        Layer {
+            endpoints: (!endpoints.is_empty()).then_some(endpoints),
+            cacert,
+            cert,
+            key,
+            user,
+            password,
+            insecure_skip_tls_verify,
+            insecure_transport,
+            dial_timeout,
+            command_timeout,
+            keepalive_time,
+            keepalive_timeout,
+            write_out,
+            hex,
+            debug,
+            prefix: (!prefix.is_empty()).then_some(prefix),
+            read_only,
+            theme,
+            ascii,
+            no_mouse,
+            reduce_motion,
+            log_file,
+            ttl_budget,
+            ttl,
+        }
+    }
+}
+
+/// The definition of the command line, with each flag's variable in its help.
+pub fn command() -> clap::Command {
+    let variables = VARIABLES.iter().copied().chain([("config", CONFIG_VARIABLE)]);
+    variables.fold(Cli::command(), |command, (name, variable)| {
+        command.mut_arg(name.replace('-', "_"), |arg| {
+            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+            arg.help(format!("{help} [env: {variable}]"))
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::FromArgMatches as _;
+
+    use super::*;
+
+    fn parsed(arguments: &[&str]) -> Result<Cli, clap::Error> {
+        let arguments = ["lockscope"].iter().chain(arguments);
+        command().try_get_matches_from(arguments).and_then(|matches| Cli::from_arg_matches(&matches))
+    }
+
+    fn layer(arguments: &[&str]) -> Layer {
+        parsed(arguments).unwrap().layer()
+    }
+
+    #[test]
+    fn the_definition_is_sound() {
+        command().debug_assert();
+    }
+
+    #[test]
+    fn every_setting_is_a_flag_before_and_behind_every_command() {
+        for name in Layer::NAMES {
+            let value = match name {
+                "endpoints" => "db1:2379",
+                "dial-timeout" | "command-timeout" | "keepalive-time" | "keepalive-timeout" => "7s",
+                "write-out" => "json",
+                "ttl-budget" => "70",
+                "ttl" => "all",
+                _ => "true",
+            };
+            let flag = format!("--{name}={value}");
+            let before = layer(&[&flag, "leases"]);
+            assert_ne!(before, Layer::default(), "{flag} is ignored");
+            for behind in [&["ls", &flag][..], &["show", "x", &flag], &["leases", &flag], &["watch", &flag]] {
+                assert_eq!(layer(behind), before, "{behind:?}");
+            }
+            // The same text means the same in the environment.
+            let variable = VARIABLES.iter().find(|pair| pair.0 == name).unwrap().1;
+            let environment = Layer::from_environment(|asked| (asked == variable).then(|| value.into())).unwrap();
+            assert_eq!(environment, before, "{variable}");
+        }
+    }
+
+    #[test]
+    fn endpoints_are_listed_or_repeated_and_other_flags_are_taken_from_their_last_place() {
+        let listed = layer(&["--endpoints", "a:1,b:1", "--endpoints", "c:1", "ls"]).endpoints.unwrap();
+        let names: Vec<_> = listed.iter().map(|endpoint| endpoint.authority.as_str()).collect();
+        assert_eq!(names, ["a:1", "b:1", "c:1"]);
+        let last = layer(&["--dial-timeout", "1s", "--dial-timeout", "3s", "ls"]);
+        assert_eq!(last.dial_timeout, Some(Duration::from_secs(3)));
+    }
+
+    #[test]
+    fn switches_take_a_value_behind_an_equals_sign_only() {
+        assert_eq!(layer(&["--hex", "ls"]).hex, Some(true));
+        assert_eq!(layer(&["--hex=false", "ls"]).hex, Some(false));
+        assert_eq!(layer(&["--insecure-transport=F", "ls"]).insecure_transport, Some(false));
+        assert_eq!(layer(&["--insecure-skip-tls-verify", "ls"]).insecure_skip_tls_verify, Some(true));
+        assert!(parsed(&["--hex=maybe", "ls"]).is_err());
+    }
+
+    #[test]
+    fn the_prefix_of_ls_is_one_more_prefix() {
+        assert_eq!(layer(&["ls", "/a/"]).prefix, Some(vec![b"/a/".to_vec()]));
+        assert_eq!(layer(&["ls", ""]).prefix, Some(vec![vec![]]));
+        assert_eq!(layer(&["ls"]).prefix, None);
+        assert_eq!(layer(&["--prefix", "/b/", "ls", "/a/"]).prefix, Some(vec![b"/b/".to_vec(), b"/a/".to_vec()]));
+    }
+
+    #[test]
+    fn no_debug_output_shows_a_password() {
+        let cli = parsed(&["--user", "root:hunter2", "--password", "hunter3", "ls"]).unwrap();
+        assert!(!format!("{cli:?}").contains("hunter"));
+    }
+}

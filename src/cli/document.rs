@@ -1,0 +1,155 @@
+//! Documents made from tables: the manual page, completion scripts, the list of keys.
+//!
+//! They never look at the environment, the configuration or a cluster.
+
+use std::io::{self, Write};
+
+use clap_complete::Shell;
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+
+use super::args;
+use crate::input::keymap;
+
+/// Writes the completion script for a shell.
+pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
+    // Generated into memory: the generator panics when it cannot write, and a closed pipe is no error.
+    let mut script = Vec::new();
+    clap_complete::generate(shell, &mut args::command(), "lockscope", &mut script);
+    to.write_all(&script)
+}
+
+/// Writes the list of the dashboard's keys and commands.
+pub fn keys(to: &mut impl Write) -> io::Result<()> {
+    to.write_all(keymap::document().as_bytes())
+}
+
+/// Writes the whole manual page: every command with its own flags, then what they share.
+pub fn man(to: &mut impl Write) -> io::Result<()> {
+    let mut command = args::command();
+    command.build();
+    let page = Man::new(command.clone()).title("LOCKSCOPE").section("1").manual("lockscope manual");
+    page.render_title(to)?;
+    page.render_name_section(to)?;
+    synopsis().to_writer(to)?;
+    page.render_description_section(to)?;
+    commands(&command).to_writer(to)?;
+    page.render_options_section(to)?;
+    closing().to_writer(to)
+}
+
+/// The generated synopsis would repeat every flag.
+fn synopsis() -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["SYNOPSIS"]);
+    roff.text([bold("lockscope"), roman(" [OPTIONS] [COMMAND]")]);
+    roff
+}
+
+/// Every command with its arguments; flags that all of them share are told once, further down.
+fn commands(command: &clap::Command) -> Roff {
+    let mut roff = Roff::new();
+    roff.control("SH", ["COMMANDS"]);
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let mut line = vec![bold(format!("lockscope {}", sub.get_name()))];
+        let own: Vec<_> = sub.get_arguments().filter(|arg| !arg.is_global_set() && arg.get_id() != "help").collect();
+        for arg in &own {
+            let name = label(arg);
+            line.push(roman(if arg.is_required_set() { format!(" {name}") } else { format!(" [{name}]") }));
+        }
+        roff.control("TP", []);
+        roff.text(line);
+        let about = sub.get_long_about().or_else(|| sub.get_about()).map(ToString::to_string).unwrap_or_default();
+        for (at, paragraph) in about.split("\n\n").enumerate() {
+            if at > 0 {
+                roff.control("sp", []);
+            }
+            roff.text([roman(if at == 0 { format!("{paragraph}.") } else { paragraph.to_owned() })]);
+        }
+        for arg in own {
+            let Some(help) = arg.get_help() else { continue };
+            roff.control("RS", []);
+            roff.control("TP", []);
+            roff.text([bold(label(arg))]);
+            roff.text([roman(help.to_string())]);
+            roff.control("RE", []);
+        }
+    }
+    roff
+}
+
+fn label(arg: &clap::Arg) -> String {
+    let value = arg.get_value_names().into_iter().flatten().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+    match arg.get_long() {
+        Some(long) if arg.get_action().takes_values() => format!("--{long} {value}"),
+        Some(long) => format!("--{long}"),
+        None => value,
+    }
+}
+
+/// What is true of all commands.
+fn closing() -> Roff {
+    const SECTIONS: [(&str, &[(&str, &str)]); 4] = [
+        (
+            "OUTPUT",
+            &[
+                (
+                    "simple",
+                    "One line an item. Fields are separated by tabs; an empty one is a dash. Characters that a terminal \
+                     would obey, and tabs, are written as \\t, \\x1b or \\u{202e}.",
+                ),
+                ("table", "The same fields in a box, with a header."),
+                (
+                    "json",
+                    "One document with \"schema\": \"lockscope/1\" (watch: one a line). Revisions are numbers, ids of \
+                     leases and members hex strings. Keys and values are strings when they are UTF-8 and \
+                     {\"base64\": ...} when they are not.",
+                ),
+            ],
+        ),
+        (
+            "ENVIRONMENT",
+            &[
+                (
+                    "ETCDCTL_*",
+                    "Each flag that etcdctl has is also taken from etcdctl's variable: its name in upper case, with _ \
+                     for -. A variable that is set to nothing counts as not set.",
+                ),
+                ("LOCKSCOPE_*", "The same for the flags that etcdctl does not have."),
+                ("NO_COLOR", "When it is set and not empty, nothing is coloured."),
+            ],
+        ),
+        (
+            "FILES",
+            &[(
+                "$XDG_CONFIG_HOME/lockscope/config.toml, else ~/.config/lockscope/config.toml",
+                "Settings in TOML: the names of the flags without their dashes, such as endpoints = [\"db1:2379\"], \
+                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the file.",
+            )],
+        ),
+        (
+            "EXIT STATUS",
+            &[
+                ("0", "Done; also when nobody reads the output any more."),
+                ("1", "Error; also when a lock is not found."),
+                ("2", "No endpoint could be connected to."),
+                ("3", "Bad input."),
+                ("5", "Interrupted."),
+                ("6", "A file could not be read or written."),
+                ("128", "Bad arguments."),
+            ],
+        ),
+    ];
+    let mut roff = Roff::new();
+    for (title, items) in SECTIONS {
+        roff.control("SH", [title]);
+        for (term, text) in items {
+            roff.control("TP", []);
+            roff.text([bold(*term)]);
+            roff.text([roman(*text)]);
+        }
+    }
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([bold("etcdctl"), roman("(1)")]);
+    roff
+}

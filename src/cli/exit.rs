@@ -1,0 +1,163 @@
+//! How a command ends: etcdctl's exit codes, and what is said on standard error.
+
+use std::fmt;
+use std::io;
+use std::process::ExitCode;
+
+use color_eyre::Report;
+
+use crate::config::{ConfigError, FileError};
+use crate::view::text::sanitise;
+
+/// The exit codes, which are etcdctl's (`etcdctl/ctlv3/command/util.go` and `pkg/cobrautl`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum Exit {
+    /// Something went wrong that no other code names.
+    Error = 1,
+    /// No endpoint could be connected to.
+    Connect = 2,
+    /// What was asked for cannot be.
+    BadInput = 3,
+    /// A person broke off.
+    Interrupted = 5,
+    /// A file could not be read or written.
+    File = 6,
+    /// Flags, variables or arguments are no good.
+    BadArguments = 128,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}
+
+/// Why a command did not end well.
+#[derive(Debug)]
+pub enum Failure {
+    /// Something a person can read and act on.
+    Said {
+        /// The exit code.
+        exit: Exit,
+        /// What went wrong; further lines are details.
+        what: String,
+        /// What to do about it.
+        hint: Option<String>,
+    },
+    /// Clap says it itself, as it says `--help`.
+    Arguments(Box<clap::Error>),
+    /// A person broke off: they know.
+    Interrupted,
+    /// Nobody reads standard output any more, which is a quiet success.
+    ClosedPipe,
+    /// What should not happen, with its causes.
+    Unexpected(Report),
+}
+
+impl Failure {
+    /// A failure with a message.
+    pub fn new(exit: Exit, what: impl Into<String>) -> Self {
+        Self::Said { exit, what: what.into(), hint: None }
+    }
+
+    /// Adds what to do about it.
+    #[must_use]
+    pub fn hint(mut self, text: impl Into<String>) -> Self {
+        if let Self::Said { hint, .. } = &mut self {
+            *hint = Some(text.into());
+        }
+        self
+    }
+
+    /// Says on standard error what there is to say; returns the exit code.
+    pub fn report(&self) -> ExitCode {
+        match self {
+            Self::Said { exit, what, hint } => {
+                say(format_args!("lockscope: {what}"));
+                if let Some(hint) = hint {
+                    say(format_args!("{hint}"));
+                }
+                (*exit).into()
+            }
+            Self::Arguments(error) => {
+                // Help and version are no errors and go to standard output; a closed pipe is none either.
+                let _ = error.print();
+                if error.use_stderr() { Exit::BadArguments.into() } else { ExitCode::SUCCESS }
+            }
+            Self::Interrupted => Exit::Interrupted.into(),
+            Self::ClosedPipe => ExitCode::SUCCESS,
+            Self::Unexpected(report) => {
+                say(format_args!("lockscope: {report:?}"));
+                Exit::Error.into()
+            }
+        }
+    }
+}
+
+/// Writes to standard error what is harmless to print: messages may quote what a server
+/// said. When standard error is closed there is nobody left to tell.
+pub fn say(text: fmt::Arguments<'_>) {
+    use io::Write as _;
+    let mut to = io::stderr().lock();
+    for line in text.to_string().lines() {
+        let _ = writeln!(to, "{}", sanitise(line));
+    }
+}
+
+impl From<ConfigError> for Failure {
+    fn from(error: ConfigError) -> Self {
+        match error {
+            ConfigError::Interrupted => Self::Interrupted,
+            ConfigError::File(FileError::Read { .. } | FileError::Unknown { .. } | FileError::Invalid { .. }) => {
+                Self::new(Exit::File, error.to_string())
+            }
+            ConfigError::NoPassword { .. } => Self::new(Exit::BadArguments, error.to_string())
+                .hint("Give it as --password, as --user NAME:PASSWORD or in ETCDCTL_PASSWORD."),
+            ConfigError::Variable { .. } | ConfigError::HalfAnIdentity { .. } => {
+                Self::new(Exit::BadArguments, error.to_string())
+            }
+        }
+    }
+}
+
+impl From<io::Error> for Failure {
+    /// For errors of standard output: what else does I/O has messages of its own.
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ClosedPipe
+        } else {
+            Self::new(Exit::File, format!("cannot write to standard output: {error}"))
+        }
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        match error.io_error_kind() {
+            Some(_) => Self::from(io::Error::from(error)),
+            None => Self::Unexpected(Report::new(error).wrap_err("cannot write JSON")),
+        }
+    }
+}
+
+impl From<clap::Error> for Failure {
+    fn from(error: clap::Error) -> Self {
+        Self::Arguments(Box::new(error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_closed_pipe_is_told_from_a_full_disk() {
+        let closed = Failure::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        assert!(matches!(closed, Failure::ClosedPipe));
+        let full = Failure::from(io::Error::from(io::ErrorKind::StorageFull));
+        assert!(matches!(full, Failure::Said { exit: Exit::File, .. }));
+        let closed = Failure::from(serde_json::Error::io(io::ErrorKind::BrokenPipe.into()));
+        assert!(matches!(closed, Failure::ClosedPipe));
+    }
+}

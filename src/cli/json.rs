@@ -1,0 +1,300 @@
+//! The JSON documents: every shape that scripts rely on, in one place.
+//!
+//! They are views of the model that serialise themselves, so that a document of a hundred
+//! thousand locks is written without being built first. Fields may be added; those here stay.
+
+use std::fmt::Write as _;
+use std::io::Write;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::ser::{SerializeMap as _, SerializeSeq as _};
+use serde::{Serialize, Serializer};
+
+use crate::domain::{ClusterId, LeaseId, MemberId, Revision};
+use crate::model::{Facts, KeyView, Renewal, TtlState};
+
+mod cluster;
+mod harmless;
+mod lease;
+mod lock;
+mod watch;
+
+pub use cluster::{Info, Members, Unreached, Version};
+pub use harmless::Harmless;
+pub use lease::{LeaseKeys, Leases};
+pub use lock::{Denied, Locks, Show};
+pub use watch::{Line, event, rfc3339};
+
+/// The version of the shapes.
+pub const SCHEMA: &str = "lockscope/1";
+
+/// Writes a document and the end of its line.
+pub fn write(document: &impl Serialize, to: &mut impl Write) -> Result<(), serde_json::Error> {
+    document.serialize(&mut serde_json::Serializer::with_formatter(&mut *to, Harmless))?;
+    to.write_all(b"\n").map_err(serde_json::Error::io)
+}
+
+/// What every document about a cluster starts with.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Head {
+    schema: &'static str,
+    cluster_id: Option<Hex>,
+    revision: Option<i64>,
+}
+
+impl Head {
+    /// The head of a document about these facts.
+    pub fn of(facts: &Facts) -> Self {
+        Self {
+            schema: SCHEMA,
+            cluster_id: facts.link.cluster_id.map(Into::into),
+            revision: Some(facts.link.revision.0).filter(|&revision| revision > 0),
+        }
+    }
+}
+
+/// A key, a value or a name: a string when it is UTF-8, `{"base64": …}` when it is not, and
+/// hex when that is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Text<'a> {
+    bytes: &'a [u8],
+    hex: bool,
+}
+
+/// How texts are printed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Style {
+    /// Keys and values as hex.
+    pub hex: bool,
+}
+
+impl Style {
+    /// A text in this style.
+    pub const fn text(self, bytes: &[u8]) -> Text<'_> {
+        Text { bytes, hex: self.hex }
+    }
+}
+
+impl Serialize for Text<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        if self.hex {
+            return to.serialize_str(&hex(self.bytes));
+        }
+        match std::str::from_utf8(self.bytes) {
+            Ok(text) => to.serialize_str(text),
+            Err(_) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry("base64", &STANDARD.encode(self.bytes))?;
+                map.end()
+            }
+        }
+    }
+}
+
+/// Bytes as lower-case hex.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        write!(text, "{byte:02x}").expect("writing to a String never fails");
+        text
+    })
+}
+
+/// An id as hex, the way operators see it elsewhere.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hex {
+    /// A lease, signed as the recipes write it into keys.
+    Lease(LeaseId),
+    /// A member.
+    Member(MemberId),
+    /// A cluster.
+    Cluster(ClusterId),
+}
+
+impl Serialize for Hex {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self {
+            Self::Lease(id) => to.collect_str(id),
+            Self::Member(id) => to.collect_str(id),
+            Self::Cluster(id) => to.collect_str(id),
+        }
+    }
+}
+
+impl From<MemberId> for Hex {
+    fn from(id: MemberId) -> Self {
+        Self::Member(id)
+    }
+}
+
+impl From<ClusterId> for Hex {
+    fn from(id: ClusterId) -> Self {
+        Self::Cluster(id)
+    }
+}
+
+/// A lease id, or null for a key without a lease.
+pub fn lease_id(id: LeaseId) -> Option<Hex> {
+    (!id.is_none()).then_some(Hex::Lease(id))
+}
+
+/// A lease's time, as the cluster last told it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Ttl {
+    /// Seconds granted.
+    pub granted: i64,
+    /// Seconds left at the poll; zero or less when it is overdue.
+    pub remaining: i64,
+    /// How long ago that was.
+    pub age_ms: i64,
+}
+
+/// What is known of a lease's time and of its renewal.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Time {
+    ttl: Option<Ttl>,
+    lease_state: &'static str,
+    renewed_ms_ago: Option<i64>,
+    not_renewed_ms: Option<i64>,
+}
+
+impl Time {
+    /// Puts a lease's state and renewal together.
+    pub fn of(state: TtlState, renewal: Renewal) -> Self {
+        let (renewed_ms_ago, not_renewed_ms) = match renewal {
+            Renewal::Unknown => (None, None),
+            Renewal::Renewed { ago } => (Some(ago.0), None),
+            Renewal::NotRenewed { since } => (None, Some(since.0)),
+        };
+        Self { ttl: ttl(state), lease_state: lease_state(state), renewed_ms_ago, not_renewed_ms }
+    }
+}
+
+/// The time of a lease in etcd's numbers; none when it was not asked, does not exist or is
+/// not known to the member that answered.
+pub fn ttl(state: TtlState) -> Option<Ttl> {
+    match state {
+        TtlState::Live { granted, polled, age, .. } => Some(Ttl { granted, remaining: polled, age_ms: age.0 }),
+        // Counted from the moment its time was up, which the poll's age moves back.
+        TtlState::Overdue { granted, by, age } => {
+            Some(Ttl { granted, remaining: -((by.0 - age.0).max(0) / 1000), age_ms: age.0 })
+        }
+        TtlState::NoLease | TtlState::Unpolled | TtlState::Gone | TtlState::Unknown => None,
+    }
+}
+
+/// A word for what is known of a lease.
+pub const fn lease_state(state: TtlState) -> &'static str {
+    match state {
+        TtlState::NoLease => "none",
+        TtlState::Unpolled => "not-asked",
+        TtlState::Live { .. } => "live",
+        TtlState::Overdue { .. } => "overdue",
+        TtlState::Gone => "gone",
+        TtlState::Unknown => "unknown",
+    }
+}
+
+/// What every key in a lock has.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct Key<'a> {
+    key: Text<'a>,
+    lease: Option<Hex>,
+    create_revision: Revision,
+    mod_revision: Revision,
+    #[serde(flatten)]
+    time: Time,
+    value: Text<'a>,
+    value_size: u32,
+}
+
+impl<'a> Key<'a> {
+    /// A key as it is known. Long values are cut at a whole character; `value_size` tells.
+    pub fn of(view: &KeyView<'a>, style: Style) -> Self {
+        let entry = view.entry();
+        Self {
+            key: style.text(&entry.key),
+            lease: lease_id(entry.lease),
+            create_revision: entry.create_revision,
+            mod_revision: entry.mod_revision,
+            time: Time::of(view.ttl(), view.renewal()),
+            value: style.text(whole_characters(&entry.value, entry.value_len)),
+            value_size: entry.value_len,
+        }
+    }
+}
+
+/// What is kept of a value, without the half of a character that cutting it may have left.
+pub fn whole_characters(kept: &[u8], whole_len: u32) -> &[u8] {
+    if usize::try_from(whole_len).is_ok_and(|len| len == kept.len()) {
+        return kept;
+    }
+    match std::str::from_utf8(kept) {
+        Err(error) if error.error_len().is_none() => &kept[..error.valid_up_to()],
+        _ => kept,
+    }
+}
+
+/// A list that is made while it is written.
+pub struct Each<F>(pub F);
+
+impl<F, I, T> Serialize for Each<F>
+where
+    F: Fn() -> I,
+    I: Iterator<Item = T>,
+    T: Serialize,
+{
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut list = to.serialize_seq(None)?;
+        for item in (self.0)() {
+            list.serialize_element(&item)?;
+        }
+        list.end()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Millis;
+
+    fn json(value: &impl Serialize) -> String {
+        serde_json::to_string(value).unwrap()
+    }
+
+    #[test]
+    fn texts_are_strings_or_base64_or_hex() {
+        let style = Style::default();
+        assert_eq!(json(&style.text("/jobs/报告\n".as_bytes())), "\"/jobs/报告\\n\"");
+        assert_eq!(json(&style.text(b"\xff\x00")), r#"{"base64":"/wA="}"#);
+        assert_eq!(json(&Style { hex: true }.text(b"\xff\x00a")), "\"ff0061\"");
+    }
+
+    #[test]
+    fn times_are_etcds_numbers_at_the_poll() {
+        let live = TtlState::Live { granted: 60, polled: 6, remaining: Millis(5_880), age: Millis(120) };
+        assert_eq!(ttl(live), Some(Ttl { granted: 60, remaining: 6, age_ms: 120 }));
+        let overdue = TtlState::Overdue { granted: 60, by: Millis(31_000), age: Millis(1_000) };
+        assert_eq!(ttl(overdue), Some(Ttl { granted: 60, remaining: -30, age_ms: 1_000 }));
+        for unknown in [TtlState::NoLease, TtlState::Unpolled, TtlState::Gone, TtlState::Unknown] {
+            assert_eq!(ttl(unknown), None);
+        }
+    }
+
+    #[test]
+    fn a_cut_value_ends_with_a_whole_character() {
+        let text = "añ".as_bytes();
+        assert_eq!(whole_characters(&text[..2], 100), b"a");
+        assert_eq!(whole_characters(text, 3), text);
+        // Bytes that were no text before the cut stay as they are.
+        assert_eq!(whole_characters(b"\xff\xc3", 100), b"\xff\xc3");
+        assert_eq!(whole_characters(b"a\xc3", 2), b"a\xc3");
+    }
+
+    #[test]
+    fn ids_are_the_hex_operators_know() {
+        assert_eq!(json(&lease_id(LeaseId(-0x7fab_12cd_34ef_5601))), "\"-7fab12cd34ef5601\"");
+        assert_eq!(json(&lease_id(LeaseId::NONE)), "null");
+        assert_eq!(json(&Hex::from(MemberId(0x8e9e_05c5_2164_694d))), "\"8e9e05c52164694d\"");
+    }
+}

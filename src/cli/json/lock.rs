@@ -1,0 +1,177 @@
+//! Locks: the documents of `ls` and `show`.
+
+use serde::{Serialize, Serializer};
+
+use super::lease::LeaseKeys;
+use super::{Each, Head, Key, Style, Text};
+use crate::cli::evident;
+use crate::domain::Revision;
+use crate::event;
+use crate::model::{Facts, KeyView, LockView, Waiter};
+
+/// The document of `ls`.
+pub struct Locks<'a> {
+    /// What was learnt.
+    pub facts: &'a Facts,
+    /// The locks to print, in their order.
+    pub locks: &'a [LockView<'a>],
+    /// How texts are printed.
+    pub style: Style,
+}
+
+impl Serialize for Locks<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<L, D> {
+            #[serde(flatten)]
+            head: Head,
+            locks: L,
+            denied: D,
+        }
+        Document {
+            head: Head::of(self.facts),
+            locks: Each(|| self.locks.iter().map(|lock| Lock { lock: *lock, style: self.style, whole: false })),
+            denied: Each(|| self.facts.link.denied.iter().map(|denied| Denied::of(denied, self.style))),
+        }
+        .serialize(to)
+    }
+}
+
+/// The document of `show`.
+pub struct Show<'a> {
+    /// What was learnt.
+    pub facts: &'a Facts,
+    /// The lock.
+    pub lock: LockView<'a>,
+    /// The other keys of the leases in its queue.
+    pub lease_keys: Vec<LeaseKeys<'a>>,
+    /// How texts are printed.
+    pub style: Style,
+}
+
+impl Serialize for Show<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Document<'a> {
+            #[serde(flatten)]
+            head: Head,
+            lock: Lock<'a>,
+            lease_keys: &'a [LeaseKeys<'a>],
+        }
+        Document {
+            head: Head::of(self.facts),
+            lock: Lock { lock: self.lock, style: self.style, whole: true },
+            lease_keys: &self.lease_keys,
+        }
+        .serialize(to)
+    }
+}
+
+/// A range that this user may not read.
+#[derive(Debug, Serialize)]
+pub struct Denied<'a> {
+    prefix: Text<'a>,
+    user: &'a str,
+    why: &'a str,
+}
+
+impl<'a> Denied<'a> {
+    fn of(denied: &'a event::Denied, style: Style) -> Self {
+        Self { prefix: style.text(denied.range.label()), user: &denied.user, why: &denied.why }
+    }
+}
+
+/// A lock.
+struct Lock<'a> {
+    lock: LockView<'a>,
+    style: Style,
+    /// Whether what the values say is told in full.
+    whole: bool,
+}
+
+impl Serialize for Lock<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Shape<'a, H, W> {
+            name: Text<'a>,
+            layout: &'static str,
+            family: Option<&'static str>,
+            state: &'static str,
+            holder: Option<Holder<'a>>,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            holders: Option<H>,
+            waiters: W,
+            findings: Vec<&'static str>,
+        }
+        let Self { lock, style, whole } = *self;
+        let holder = move |key| Holder::of(&key, style, whole);
+        let waiter = move |waiter| Waiting::of(&waiter, style, whole);
+        Shape {
+            name: style.text(lock.name()),
+            layout: lock.layout().name(),
+            family: Some(lock.family()).filter(|family| !family.is_empty()),
+            state: lock.state().name(),
+            holder: lock.holder().map(holder),
+            holders: (lock.holders().nth(1).is_some()).then(|| Each(move || lock.holders().map(holder))),
+            waiters: Each(move || lock.waiters().map(waiter)),
+            findings: evident::findings(lock),
+        }
+        .serialize(to)
+    }
+}
+
+/// Who holds a lock.
+#[derive(Serialize)]
+struct Holder<'a> {
+    #[serde(flatten)]
+    key: Key<'a>,
+    token: Revision,
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Detail>,
+}
+
+impl<'a> Holder<'a> {
+    fn of(key: &KeyView<'a>, style: Style, whole: bool) -> Self {
+        let (owner, details) = decoded(key, whole);
+        Self { key: Key::of(key, style), token: key.token(), owner, details }
+    }
+}
+
+/// Who waits for it.
+#[derive(Serialize)]
+struct Waiting<'a> {
+    position: usize,
+    #[serde(flatten)]
+    key: Key<'a>,
+    waits_for: Revision,
+    owner: Option<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    details: Vec<Detail>,
+}
+
+impl<'a> Waiting<'a> {
+    fn of(waiter: &Waiter<'a>, style: Style, whole: bool) -> Self {
+        let (owner, details) = decoded(&waiter.key, whole);
+        Self {
+            position: waiter.position,
+            key: Key::of(&waiter.key, style),
+            waits_for: waiter.waits_for,
+            owner,
+            details,
+        }
+    }
+}
+
+/// Something a value says.
+#[derive(Serialize)]
+struct Detail {
+    label: &'static str,
+    text: String,
+}
+
+fn decoded(key: &KeyView<'_>, whole: bool) -> (Option<String>, Vec<Detail>) {
+    let decoded = key.decoded();
+    let details = decoded.fields.into_iter().filter(|_| whole).map(|(label, text)| Detail { label, text });
+    (decoded.owner, details.collect())
+}

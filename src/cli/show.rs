@@ -1,0 +1,199 @@
+//! `show`: one lock with its queue, its leases and what else hangs on them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::Write;
+
+use super::exit::{Exit, Failure};
+use super::json::{self, LeaseKeys, Style};
+use super::table::{self, Align, Column};
+use super::{evident, ls};
+use crate::config::Format;
+use crate::domain::{Key, LeaseId};
+use crate::model::{Facts, KeyView, LockView};
+use crate::nearest::near;
+use crate::view::text::escape;
+
+/// How many names are offered when there is no lock of the wanted one.
+const OFFERED: usize = 5;
+
+/// The keys of leases as the leases themselves tell, beyond what is watched.
+pub type KeysOfLeases = BTreeMap<LeaseId, Vec<Key>>;
+
+/// The failure of not finding a lock; it offers the nearest names.
+pub fn not_found(facts: &Facts, name: &[u8]) -> Failure {
+    let names: Vec<_> = ls::listed(facts, true).into_iter().map(|lock| escape(lock.name())).collect();
+    let wanted = escape(name);
+    let offered = near(&wanted, names.iter().map(AsRef::as_ref), OFFERED);
+    let failure = Failure::new(Exit::Error, format!("there is no lock `{wanted}`"));
+    if offered.is_empty() {
+        return failure.hint("`lockscope ls` lists the locks, `lockscope ls ''` those without any lease too.");
+    }
+    failure.hint(format!("Locks with names like it:\n  {}", offered.join("\n  ")))
+}
+
+/// The leases of a lock's queue, each once.
+pub fn leases(lock: LockView<'_>) -> Vec<LeaseId> {
+    let mut seen = BTreeSet::new();
+    queue(lock).map(|key| key.lease()).filter(|lease| !lease.is_none() && seen.insert(*lease)).collect()
+}
+
+fn queue(lock: LockView<'_>) -> impl Iterator<Item = KeyView<'_>> {
+    lock.holders().chain(lock.waiters().map(|waiter| waiter.key))
+}
+
+/// Prints a lock.
+pub fn print(
+    facts: &Facts,
+    lock: LockView<'_>,
+    told: &KeysOfLeases,
+    format: Format,
+    style: Style,
+    to: &mut impl Write,
+) -> Result<(), Failure> {
+    let others = other_keys(facts, lock, told);
+    if format == Format::Json {
+        let lease_keys =
+            others.iter().map(|(lease, keys)| LeaseKeys::new(*lease, keys.iter().map(Key::as_bytes), style)).collect();
+        return Ok(json::write(&json::Show { facts, lock, lease_keys, style }, to)?);
+    }
+    let summary = [
+        table::text(lock.name(), style),
+        lock.layout().name().into(),
+        lock.family().into(),
+        lock.state().name().into(),
+        lock.waiter_count().to_string(),
+        evident::findings(lock).join(","),
+    ];
+    let holders = lock.holders().map(|key| member("holder", 0, String::new(), &key, style));
+    let waiters = lock
+        .waiters()
+        .map(|waiter| member("waiter", waiter.position, waiter.waits_for.to_string(), &waiter.key, style));
+    let rest =
+        others.iter().flat_map(|(lease, keys)| keys.iter().map(|key| [table::lease(*lease), table::text(key, style)]));
+    if format == Format::Simple {
+        // The first word of a line says what the line is, so that one grep finds each kind.
+        table::line(&with_kind("lock", summary), to)?;
+        for row in holders.chain(waiters) {
+            table::line(&row, to)?;
+        }
+        for row in rest {
+            table::line(&with_kind("lease-key", row), to)?;
+        }
+        return Ok(());
+    }
+    let left = |name| Column(name, Align::Left);
+    let right = |name| Column(name, Align::Right);
+    let columns = [left("LOCK"), left("LAYOUT"), left("FAMILY"), left("STATE"), right("WAITERS"), left("FINDINGS")];
+    table::print(format, columns, [summary], to)?;
+    let columns = [
+        left("ROLE"),
+        right("POSITION"),
+        left("KEY"),
+        left("LEASE"),
+        right("TOKEN"),
+        right("WAITS FOR"),
+        right("TTL"),
+        left("RENEWAL"),
+        left("OWNER"),
+        left("VALUE"),
+    ];
+    table::print(format, columns, holders.chain(waiters), to)?;
+    let rest: Vec<_> = rest.collect();
+    if !rest.is_empty() {
+        table::print(format, [left("LEASE"), left("OTHER KEYS OF THE LEASE")], rest, to)?;
+    }
+    Ok(())
+}
+
+fn with_kind<const N: usize>(kind: &str, row: [String; N]) -> Vec<String> {
+    std::iter::once(kind.to_owned()).chain(row).collect()
+}
+
+fn member(role: &str, position: usize, waits_for: String, key: &KeyView<'_>, style: Style) -> [String; 10] {
+    let entry = key.entry();
+    [
+        role.into(),
+        position.to_string(),
+        table::text(key.key(), style),
+        table::lease(key.lease()),
+        key.token().to_string(),
+        waits_for,
+        table::ttl(key.ttl()),
+        table::renewal(key.renewal()),
+        key.decoded().owner.map(|owner| escape(owner.as_bytes()).into_owned()).unwrap_or_default(),
+        table::text(json::whole_characters(&entry.value, entry.value_len), style),
+    ]
+}
+
+/// The keys of the queue's leases that are not in the queue themselves.
+fn other_keys(facts: &Facts, lock: LockView<'_>, told: &KeysOfLeases) -> Vec<(LeaseId, Vec<Key>)> {
+    let own: BTreeSet<&[u8]> = queue(lock).map(|key| key.key()).collect();
+    leases(lock)
+        .into_iter()
+        .filter_map(|id| {
+            let known = facts.lease(id).into_iter().flat_map(|lease| lease.keys()).map(|key| key.key());
+            let told = told.get(&id).into_iter().flatten().map(Key::as_bytes);
+            let others: BTreeSet<&[u8]> = known.chain(told).filter(|key| !own.contains(key)).collect();
+            (!others.is_empty()).then(|| (id, others.into_iter().map(Key::from).collect()))
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::cli::sample::{self, FIRST, key, list};
+    use crate::model::Model;
+
+    fn shown(model: &Model, name: &[u8], told: &KeysOfLeases, format: Format) -> String {
+        let mut out = Vec::new();
+        let facts = model.shown();
+        print(facts, facts.lock_named(name).unwrap(), told, format, Style::default(), &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn the_document_has_the_lock_and_the_other_keys_of_its_leases() {
+        let model = sample::model(list(vec![
+            key(b"/a/694d82254d5fa305", FIRST, 5, b""),
+            key(b"/b/694d82254d5fa305", FIRST, 6, b""),
+        ]));
+        // One of them is not watched: only the lease tells of it.
+        let told = KeysOfLeases::from([(FIRST, vec!["/far".into(), "/a/694d82254d5fa305".into()])]);
+        let document: Value = serde_json::from_str(&shown(&model, b"/a", &told, Format::Json)).unwrap();
+        assert_eq!(document["lock"]["name"], "/a");
+        assert_eq!(document["lock"]["holder"]["token"], 5);
+        let expected = json!([{"lease": "694d82254d5fa305", "keys": ["/b/694d82254d5fa305", "/far"]}]);
+        assert_eq!(document["lease_keys"], expected);
+    }
+
+    #[test]
+    fn each_line_says_what_it_is() {
+        let text = shown(&sample::locks(), b"/jobs/reindex", &KeysOfLeases::new(), Format::Simple);
+        let kinds: Vec<_> = text.lines().map(|line| line.split('\t').next().unwrap()).collect();
+        assert_eq!(kinds, ["lock", "holder", "waiter"]);
+        let waiter = "waiter\t1\t/jobs/reindex/694d82254d5fa307\t694d82254d5fa307\t83010\t83004\t-\t-\t-\t-";
+        assert_eq!(text.lines().nth(2).unwrap(), waiter);
+    }
+
+    #[test]
+    fn a_table_has_the_lock_its_queue_and_what_else_hangs_on_its_leases() {
+        let told = KeysOfLeases::from([(FIRST, vec!["/far".into()])]);
+        let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
+        let headers = ["| LOCK ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
+        assert!(headers.iter().all(|header| text.contains(header)), "{text}");
+    }
+
+    #[test]
+    fn a_name_that_is_not_there_offers_the_nearest() {
+        let model = sample::locks();
+        let Failure::Said { exit: Exit::Error, what, hint: Some(hint) } = not_found(model.shown(), b"/jobs/reinedx")
+        else {
+            panic!("a failure with a hint")
+        };
+        assert_eq!(what, "there is no lock `/jobs/reinedx`");
+        assert_eq!(hint, "Locks with names like it:\n  /jobs/reindex");
+    }
+}

@@ -1,0 +1,60 @@
+//! What ends a command early: Ctrl-C, and a reader that went away.
+
+use std::future::{Future, pending};
+
+use color_eyre::eyre::WrapErr as _;
+
+use super::exit::Failure;
+
+/// Runs a command's future on this thread until it is done or somebody presses Ctrl-C.
+///
+/// One thread: a one-shot command is over before a second one had started.
+pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .wrap_err("cannot start the runtime")
+        .map_err(Failure::Unexpected)?;
+    let ended = runtime.block_on(async {
+        tokio::select! {
+            // The signal first: a command that is always ready must not outrun it.
+            biased;
+            () = interrupted() => Err(Failure::Interrupted),
+            ended = command => ended,
+        }
+    });
+    // What is still under way (a name being looked up) is nobody's business any more.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn interrupted() {
+    if tokio::signal::ctrl_c().await.is_err() {
+        // Without the handler Ctrl-C ends the program by itself.
+        pending::<()>().await;
+    }
+}
+
+/// Waits until nobody reads standard output any more; for ever when that cannot be told, as
+/// of a file or a terminal.
+#[cfg(unix)]
+pub async fn closed_stdout() {
+    use tokio::io::Interest;
+    use tokio::io::unix::AsyncFd;
+
+    let Ok(stdout) = AsyncFd::with_interest(std::io::stdout(), Interest::ERROR) else { return pending().await };
+    loop {
+        match stdout.ready(Interest::ERROR).await {
+            Ok(ready) if ready.ready().is_error() => return,
+            Ok(mut ready) => ready.clear_ready(),
+            Err(_) => return pending().await,
+        }
+    }
+}
+
+/// Waits until nobody reads standard output any more, which cannot be told here: the next
+/// line will.
+#[cfg(not(unix))]
+pub async fn closed_stdout() {
+    pending().await
+}

@@ -1,0 +1,133 @@
+//! Everything a person can ask for, as data: what keys, clicks and commands come down to.
+
+use super::{Screen, Sort};
+
+/// Something a person asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Action {
+    /// Go somewhere in the pane that has the focus.
+    Go(Motion),
+    /// Give the focus to the next pane, from the last to the first again.
+    NextPane,
+    /// Give the focus to the pane before, from the first to the last again.
+    PreviousPane,
+    /// Give the focus to the next pane, if there is one.
+    PaneRight,
+    /// Give the focus to the pane before, if there is one.
+    PaneLeft,
+    /// Change to a screen.
+    Show(Screen),
+    /// Open what is selected.
+    Open,
+    /// Leave what was opened; take the filter away.
+    Back,
+    /// Type a filter.
+    Filter,
+    /// Type a command.
+    Command,
+    /// Sort by the next column.
+    NextSort,
+    /// Sort by this column; the other way round if it is the one already.
+    SortBy(Sort),
+    /// Sort the other way round.
+    ReverseSort,
+    /// Hold the screen still while the intake goes on, or let it go on.
+    Pause,
+    /// Refresh more often.
+    Faster,
+    /// Refresh less often.
+    Slower,
+    /// Choose what to copy.
+    Copy,
+    /// Copy one thing of what is selected.
+    CopyOne(Copied),
+    /// Use the next theme.
+    NextTheme,
+    /// Leave the mouse to the terminal, or take it back.
+    Mouse,
+    /// Show also what is no lock: registrations and other leased keys.
+    All,
+    /// Show or close the help.
+    Help,
+    /// Draw the whole screen anew.
+    Redraw,
+    /// Stop the job, as Ctrl-Z does in a shell.
+    Suspend,
+    /// End the program.
+    Quit,
+    /// Change the line that is being typed.
+    Edit(Edit),
+}
+
+/// A way to move in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Motion {
+    /// To the row above.
+    Up,
+    /// To the row below.
+    Down,
+    /// A page up.
+    PageUp,
+    /// A page down.
+    PageDown,
+    /// To the first row.
+    First,
+    /// To the last row.
+    Last,
+}
+
+/// What can be copied of the selection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Copied {
+    /// The lock's name.
+    Name,
+    /// The selected key.
+    Key,
+    /// The lease of the selected key.
+    Lease,
+    /// The fencing token of the holder.
+    Token,
+}
+
+impl Copied {
+    /// The words for it in a message.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Name => "lock name",
+            Self::Key => "key",
+            Self::Lease => "lease id",
+            Self::Token => "fencing token",
+        }
+    }
+}
+
+/// A change of the line that is being typed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Edit {
+    /// Done: use the line.
+    Accept,
+    /// Give it up.
+    Cancel,
+    /// Complete the word at the cursor.
+    Complete,
+    /// Bring back an earlier line.
+    Earlier,
+    /// Go to the later line again.
+    Later,
+    /// Delete the character before the cursor.
+    Backspace,
+    /// Delete the character at the cursor.
+    Delete,
+    /// Delete the word before the cursor.
+    DeleteWord,
+    /// Delete everything before the cursor.
+    DeleteLine,
+    /// One character left.
+    Left,
+    /// One character right.
+    Right,
+    /// To the start of the line.
+    Start,
+    /// To the end of the line.
+    End,
+}

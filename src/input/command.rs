@@ -1,0 +1,259 @@
+//! The command line behind `:`: what its words mean, and how they complete.
+//!
+//! A table like the keymap: a command that is not in it does not exist, in the help no less
+//! than in the parser.
+
+use thiserror::Error;
+
+use super::action::Action;
+use super::{Screen, Sort};
+
+/// What a command asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// The same as a key does.
+    Do(Action),
+    /// Sort by a column, in its own order or the other way round.
+    Sort(Sort, Direction),
+    /// Use the theme of this name.
+    Theme(String),
+    /// Filter by this text; an empty one takes the filter away.
+    Filter(String),
+    /// Open the lock of this name.
+    Lock(String),
+}
+
+/// Which way to sort.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// The way the column sorts by itself.
+    Own,
+    /// Smallest first.
+    Ascending,
+    /// Largest first.
+    Descending,
+}
+
+/// Why a command cannot be carried out. The message quotes what was typed and says what could be.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum CommandError {
+    /// Nothing is called that.
+    #[error("no command `{0}`; Tab goes through the commands")]
+    Unknown(String),
+    /// Several commands start so.
+    #[error("`{0}` could be {1}")]
+    Ambiguous(String, String),
+    /// An argument is missing.
+    #[error("`{0}` wants {1}")]
+    Missing(&'static str, &'static str),
+    /// An argument is not one of those that are possible.
+    #[error("`{0}` wants {1}, not `{2}`")]
+    Argument(&'static str, &'static str, String),
+    /// More was said than the command takes.
+    #[error("`{0}` takes nothing more, not `{1}`")]
+    TooMuch(&'static str, String),
+}
+
+/// A command of the table.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Its names; the first is the one that completes.
+    pub names: &'static [&'static str],
+    /// What follows the name, for the help; empty when nothing does.
+    pub arguments: &'static str,
+    /// What it does, as a sentence without its full stop.
+    pub help: &'static str,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Plain(Action),
+    Sort,
+    Theme,
+    Filter,
+    Lock,
+}
+
+const fn entry(names: &'static [&'static str], arguments: &'static str, help: &'static str, kind: Kind) -> Entry {
+    Entry { names, arguments, help, kind }
+}
+
+/// The table. Its order is the order of the help and of completion.
+pub const COMMANDS: &[Entry] = &[
+    entry(&["quit", "q"], "", "Quit", Kind::Plain(Action::Quit)),
+    entry(&["locks"], "", "All locks", Kind::Plain(Action::Show(Screen::Locks))),
+    entry(&["lock"], "[NAME]", "The lock of this name, or the selected one", Kind::Lock),
+    entry(&["leases"], "", "All leases", Kind::Plain(Action::Show(Screen::Leases))),
+    entry(&["members"], "", "The members of the cluster", Kind::Plain(Action::Show(Screen::Members))),
+    entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
+    entry(&["sort"], "wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
+    entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
+    entry(&["theme"], "NAME", "Use a theme", Kind::Theme),
+    entry(&["all"], "", "Show also registrations and other leased keys, or locks only", Kind::Plain(Action::All)),
+    entry(&["pause"], "", "Hold the screen still, or let it go on", Kind::Plain(Action::Pause)),
+    entry(&["mouse"], "", "Leave the mouse to the terminal, or take it back", Kind::Plain(Action::Mouse)),
+    entry(&["redraw"], "", "Draw the whole screen anew", Kind::Plain(Action::Redraw)),
+    entry(&["help", "h"], "", "Show the help", Kind::Plain(Action::Help)),
+];
+
+/// Reads a line, with or without its colon. A name may be shortened as long as one command
+/// alone starts so. An empty line asks for nothing.
+///
+/// # Errors
+/// When no command is meant, or its arguments are not what it takes.
+pub fn parse(line: &str, themes: &[String]) -> Result<Option<Command>, CommandError> {
+    let line = line.trim_start_matches([':', ' ']).trim_end();
+    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    if name.is_empty() {
+        return Ok(None);
+    }
+    let entry = find(name)?;
+    let called = entry.names[0];
+    let rest = rest.trim();
+    let mut words = rest.split_whitespace();
+    let command = match entry.kind {
+        Kind::Plain(action) if rest.is_empty() => Command::Do(action),
+        Kind::Plain(_) => return Err(CommandError::TooMuch(called, rest.into())),
+        // Keys may have spaces in them, so the whole rest is the text.
+        Kind::Filter => Command::Filter(rest.into()),
+        Kind::Lock if rest.is_empty() => Command::Do(Action::Show(Screen::Lock)),
+        Kind::Lock => Command::Lock(rest.into()),
+        Kind::Theme if rest.is_empty() => return Err(CommandError::Missing(called, "the name of a theme")),
+        Kind::Theme if themes.iter().any(|theme| theme == rest) => Command::Theme(rest.into()),
+        Kind::Theme => return Err(CommandError::Argument(called, "the name of a theme", rest.into())),
+        Kind::Sort => {
+            let (column, direction) = (words.next(), words.next());
+            if let Some(more) = words.next() {
+                return Err(CommandError::TooMuch(called, more.into()));
+            }
+            let column = column.ok_or(CommandError::Missing(called, SORTS))?;
+            let sort = Sort::ALL.into_iter().find(|sort| sort.name().eq_ignore_ascii_case(column));
+            let sort = sort.ok_or_else(|| CommandError::Argument(called, SORTS, column.into()))?;
+            match direction {
+                None => Command::Sort(sort, Direction::Own),
+                Some("asc") => Command::Sort(sort, Direction::Ascending),
+                Some("desc") => Command::Sort(sort, Direction::Descending),
+                Some(other) => {
+                    return Err(CommandError::Argument(called, "asc or desc behind the column", other.into()));
+                }
+            }
+        }
+    };
+    Ok(Some(command))
+}
+
+const SORTS: &str = "wait, name, held, ttl or handovers";
+
+/// The command that is called `name`, or the only one that starts so.
+fn find(name: &str) -> Result<&'static Entry, CommandError> {
+    if let Some(entry) = COMMANDS.iter().find(|entry| entry.names.contains(&name)) {
+        return Ok(entry);
+    }
+    let starting: Vec<_> = COMMANDS.iter().filter(|entry| entry.names[0].starts_with(name)).collect();
+    match starting[..] {
+        [] => Err(CommandError::Unknown(name.into())),
+        [entry] => Ok(entry),
+        _ => {
+            let names: Vec<_> = starting.iter().map(|entry| entry.names[0]).collect();
+            Err(CommandError::Ambiguous(name.into(), names.join(", ")))
+        }
+    }
+}
+
+/// Whole lines the line could become when its last word is completed, in the table's order.
+/// `locks` are the names of locks that could follow `lock`.
+pub fn complete<'a>(line: &str, themes: &[String], locks: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+    let line = line.trim_start_matches([':', ' ']);
+    let Some((name, rest)) = line.split_once(char::is_whitespace) else {
+        let starting = COMMANDS.iter().map(|entry| entry.names[0]).filter(|name| name.starts_with(line));
+        return starting.map(Into::into).collect();
+    };
+    let Ok(entry) = find(name) else { return Vec::new() };
+    let name = entry.names[0];
+    let rest = rest.trim_start();
+    let with = |words: &mut dyn Iterator<Item = &str>, so_far: &str, word: &str| -> Vec<String> {
+        words.filter(|candidate| candidate.starts_with(word)).map(|found| format!("{name} {so_far}{found}")).collect()
+    };
+    match entry.kind {
+        Kind::Theme => with(&mut themes.iter().map(String::as_str), "", rest),
+        Kind::Lock => with(&mut locks.into_iter(), "", rest),
+        Kind::Sort => match rest.split_once(' ') {
+            None => with(&mut Sort::ALL.iter().map(|sort| sort.name()), "", rest),
+            Some((sort, word)) => with(&mut ["asc", "desc"].into_iter(), &format!("{sort} "), word.trim_start()),
+        },
+        Kind::Plain(_) | Kind::Filter => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn themes() -> Vec<String> {
+        ["dark", "light", "mono"].map(String::from).to_vec()
+    }
+
+    fn read(line: &str) -> Result<Option<Command>, String> {
+        parse(line, &themes()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn commands_are_read_by_name_short_name_and_beginning() {
+        let quit = Ok(Some(Command::Do(Action::Quit)));
+        for line in ["q", ":q", ":quit", ": quit ", "qu"] {
+            assert_eq!(read(line), quit, "{line:?}");
+        }
+        assert_eq!(read(":lock"), Ok(Some(Command::Do(Action::Show(Screen::Lock)))), "a whole name beats a beginning");
+        assert_eq!(read(":lock /a b"), Ok(Some(Command::Lock("/a b".into()))));
+        assert_eq!(read(":sort TTL"), Ok(Some(Command::Sort(Sort::Ttl, Direction::Own))));
+        assert_eq!(read(":sort name desc"), Ok(Some(Command::Sort(Sort::Name, Direction::Descending))));
+        assert_eq!(read(":theme light"), Ok(Some(Command::Theme("light".into()))));
+        assert_eq!(read(":filter"), Ok(Some(Command::Filter(String::new()))));
+        assert_eq!(read(":filter !/jobs/ x"), Ok(Some(Command::Filter("!/jobs/ x".into()))));
+        assert_eq!(read(" : "), Ok(None));
+    }
+
+    #[test]
+    fn mistakes_are_named_with_what_would_do() {
+        let wrong = [
+            (":frob", "no command `frob`; Tab goes through the commands"),
+            (":lo", "`lo` could be locks, lock, log"),
+            (":sort", "`sort` wants wait, name, held, ttl or handovers"),
+            (":sort size", "`sort` wants wait, name, held, ttl or handovers, not `size`"),
+            (":sort ttl up", "`sort` wants asc or desc behind the column, not `up`"),
+            (":sort ttl asc now", "`sort` takes nothing more, not `now`"),
+            (":theme", "`theme` wants the name of a theme"),
+            (":theme neon", "`theme` wants the name of a theme, not `neon`"),
+            (":quit now", "`quit` takes nothing more, not `now`"),
+        ];
+        for (line, message) in wrong {
+            assert_eq!(read(line), Err(message.into()), "{line:?}");
+        }
+    }
+
+    #[test]
+    fn the_last_word_completes() {
+        let complete = |line: &str| complete(line, &themes(), ["/jobs/a", "/leader"]);
+        assert_eq!(complete(":lo"), ["locks", "lock", "log"]);
+        assert_eq!(complete("theme "), ["theme dark", "theme light", "theme mono"]);
+        assert_eq!(complete("theme l"), ["theme light"]);
+        assert_eq!(complete("sort h"), ["sort held", "sort handovers"]);
+        assert_eq!(complete("sort held d"), ["sort held desc"]);
+        assert_eq!(complete("lock /j"), ["lock /jobs/a"]);
+        assert_eq!(complete("quit n"), Vec::<String>::new());
+        assert_eq!(complete("frob x"), Vec::<String>::new());
+        assert_eq!(complete("").len(), COMMANDS.len());
+    }
+
+    #[test]
+    fn every_completed_command_is_understood() {
+        for line in complete("", &themes(), []) {
+            let understood = read(&line);
+            assert!(
+                !matches!(&understood, Err(message) if message.starts_with("no command")),
+                "{line}: {understood:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! The keymap: the one table that dispatches keys, and from which the footer, the help, the
+//! popup after a first key and `docs/keys.md` are made.
+//!
+//! A row says in which context which keys do what. The model says which contexts are open,
+//! the innermost first; the first row that has the chord wins.
+
+mod document;
+mod table;
+
+use super::{Action, Chord};
+
+pub use document::document;
+pub use table::BINDINGS;
+
+/// Where a row of the table applies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Context {
+    /// Always.
+    Anywhere,
+    /// On every screen, while nothing is typed and nothing lies on top.
+    Browse,
+    /// Wherever rows can be gone through: on every screen and in the help.
+    Moving,
+    /// On the screen of all locks.
+    Locks,
+    /// On the screen of one lock.
+    Lock,
+    /// On the screen of all leases.
+    Leases,
+    /// On the screen of the members.
+    Members,
+    /// On the screen of the log.
+    Log,
+    /// While a line is typed.
+    Typing,
+    /// While a command is typed.
+    Command,
+    /// While the help is open.
+    Help,
+    /// After the key that copies, which asks what to copy.
+    Copy,
+}
+
+impl Context {
+    /// All contexts, in the order of the document.
+    pub const ALL: [Self; 12] = [
+        Self::Browse,
+        Self::Moving,
+        Self::Locks,
+        Self::Lock,
+        Self::Leases,
+        Self::Members,
+        Self::Log,
+        Self::Copy,
+        Self::Typing,
+        Self::Command,
+        Self::Help,
+        Self::Anywhere,
+    ];
+
+    /// Its heading in the help and in the document.
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::Anywhere => "Anywhere",
+            Self::Browse => "On every screen",
+            Self::Moving => "Moving",
+            Self::Locks => "Locks",
+            Self::Lock => "Lock",
+            Self::Leases => "Leases",
+            Self::Members => "Members",
+            Self::Log => "Log",
+            Self::Typing => "Typing a filter or a command",
+            Self::Command => "Typing a command",
+            Self::Help => "Help",
+            Self::Copy => "After y",
+        }
+    }
+}
+
+/// A row of the table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Binding {
+    /// Where it applies.
+    pub context: Context,
+    /// The keys, each of which does it.
+    pub keys: &'static [Chord],
+    /// What they do.
+    pub action: Action,
+    /// What they do, as a sentence without its full stop, for the help and the document.
+    pub help: &'static str,
+    /// What the footer and the popup say, if they say anything.
+    pub hint: Option<Hint>,
+}
+
+/// A row's place in the footer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hint {
+    /// Which hints stay when there is room for some only: the lowest.
+    pub priority: u8,
+    /// The keys to show, without space between: `↑↓` stands for two rows of the table.
+    pub keys: &'static [Chord],
+    /// A word or two.
+    pub text: &'static str,
+}
+
+impl Hint {
+    /// The keys as the footer shows them, such as `↑↓` or, in ASCII, `Up/Down`.
+    pub fn label(&self, ascii: bool) -> String {
+        let symbols: Vec<_> = self.keys.iter().map(|key| key.symbol(ascii)).collect();
+        symbols.join(if ascii { "/" } else { "" })
+    }
+}
+
+/// What a chord does, given the open contexts, the innermost first.
+pub fn action(contexts: &[Context], chord: Chord) -> Option<Action> {
+    contexts.iter().find_map(|&context| of(context).find(|row| row.keys.contains(&chord))).map(|row| row.action)
+}
+
+/// The rows of one context, in the order of the table.
+pub fn of(context: Context) -> impl Iterator<Item = &'static Binding> {
+    BINDINGS.iter().filter(move |row| row.context == context)
+}
+
+/// The rows that have a hint in these contexts, the most important first.
+pub fn hints(contexts: &[Context]) -> Vec<(&'static Binding, Hint)> {
+    let mut rows: Vec<_> =
+        contexts.iter().flat_map(|&context| of(context)).filter_map(|row| row.hint.map(|hint| (row, hint))).collect();
+    rows.sort_by_key(|(_, hint)| hint.priority);
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::input::{Code, Screen};
+
+    #[test]
+    fn no_context_gives_a_chord_two_meanings() {
+        for context in Context::ALL {
+            let mut seen = HashSet::new();
+            for chord in of(context).flat_map(|row| row.keys) {
+                assert!(seen.insert(*chord), "{chord} is bound twice in {context:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_row_has_keys_and_a_sentence() {
+        for row in BINDINGS {
+            assert!(!row.keys.is_empty(), "{row:?}");
+            assert!(row.help.len() > 3 && !row.help.ends_with('.'), "{row:?}");
+            if let Some(hint) = row.hint {
+                assert!(
+                    hint.keys.iter().any(|key| row.keys.contains(key)),
+                    "the hint shows another row's keys: {row:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_inner_context_wins() {
+        let enter = Chord::plain(Code::Enter);
+        let browse = [Context::Locks, Context::Browse, Context::Moving, Context::Anywhere];
+        assert_eq!(action(&browse, enter), Some(Action::Open));
+        assert_eq!(action(&browse, Chord::char('6')), Some(Action::Show(Screen::Log)));
+        assert_eq!(
+            action(&[Context::Typing, Context::Anywhere], Chord::char('q')),
+            None,
+            "while a line is typed, letters are letters"
+        );
+        assert_eq!(action(&[Context::Typing, Context::Anywhere], Chord::ctrl('c')), Some(Action::Quit));
+    }
+
+    #[test]
+    fn hints_come_by_priority() {
+        let rows = hints(&[Context::Locks, Context::Browse, Context::Moving, Context::Anywhere]);
+        assert!(rows.windows(2).all(|pair| pair[0].1.priority <= pair[1].1.priority));
+        let texts: Vec<_> = rows.iter().map(|(_, hint)| hint.text).collect();
+        assert!(texts.contains(&"help") && texts.contains(&"quit"), "{texts:?}");
+    }
+
+    #[test]
+    fn a_hint_of_two_rows_shows_both_keys() {
+        const HINT: Hint =
+            Hint { priority: 0, keys: &[Chord::plain(Code::Up), Chord::plain(Code::Down)], text: "move" };
+        assert_eq!(HINT.label(false), "↑↓");
+        assert_eq!(HINT.label(true), "Up/Down");
+    }
+}

@@ -1,0 +1,155 @@
+//! The rows of the keymap.
+
+use super::{Binding, Context, Hint};
+use crate::input::action::{Action, Copied, Edit, Motion};
+use crate::input::{Chord, Code, Screen};
+
+const UP: Chord = Chord::plain(Code::Up);
+const DOWN: Chord = Chord::plain(Code::Down);
+const LEFT: Chord = Chord::plain(Code::Left);
+const RIGHT: Chord = Chord::plain(Code::Right);
+const HOME: Chord = Chord::plain(Code::Home);
+const END: Chord = Chord::plain(Code::End);
+const PAGE_UP: Chord = Chord::plain(Code::PageUp);
+const PAGE_DOWN: Chord = Chord::plain(Code::PageDown);
+const ENTER: Chord = Chord::plain(Code::Enter);
+const ESC: Chord = Chord::plain(Code::Esc);
+const TAB: Chord = Chord::plain(Code::Tab);
+const BACK_TAB: Chord = Chord::plain(Code::BackTab);
+const BACKSPACE: Chord = Chord::plain(Code::Backspace);
+const DELETE: Chord = Chord::plain(Code::Delete);
+
+const fn key(char: char) -> Chord {
+    Chord::char(char)
+}
+
+const fn ctrl(char: char) -> Chord {
+    Chord::ctrl(char)
+}
+
+const fn row(context: Context, keys: &'static [Chord], action: Action, help: &'static str) -> Binding {
+    Binding { context, keys, action, help, hint: None }
+}
+
+impl Binding {
+    /// The row with a hint that shows `keys`.
+    const fn hint(mut self, priority: u8, keys: &'static [Chord], text: &'static str) -> Self {
+        self.hint = Some(Hint { priority, keys, text });
+        self
+    }
+}
+
+/// The table. Its order is the order of the help and of the document.
+pub const BINDINGS: &[Binding] = &[
+    row(Context::Browse, &[key('1')], Action::Show(Screen::Locks), "All locks"),
+    row(Context::Browse, &[key('2')], Action::Show(Screen::Lock), "The selected lock: its queue and history"),
+    row(Context::Browse, &[key('3')], Action::Show(Screen::Leases), "All leases"),
+    row(Context::Browse, &[key('4')], Action::Show(Screen::Members), "The members of the cluster"),
+    row(Context::Browse, &[key('6')], Action::Show(Screen::Log), "The log of lockscope itself"),
+    row(Context::Browse, &[ESC, BACKSPACE], Action::Back, "Back; on the lists, take the filter away"),
+    row(Context::Browse, &[TAB], Action::NextPane, "Focus on the next pane").hint(60, &[TAB], "pane"),
+    row(Context::Browse, &[BACK_TAB], Action::PreviousPane, "Focus on the pane before"),
+    row(Context::Browse, &[RIGHT, key('l')], Action::PaneRight, "Focus on the next pane, if there is one"),
+    row(Context::Browse, &[LEFT, key('h')], Action::PaneLeft, "Focus on the pane before, if there is one"),
+    row(Context::Browse, &[key(':')], Action::Command, "Type a command").hint(75, &[key(':')], "command"),
+    row(Context::Browse, &[key(' ')], Action::Pause, "Hold the screen still while the intake goes on; again to go on")
+        .hint(40, &[key(' ')], "pause"),
+    row(Context::Browse, &[key('y')], Action::Copy, "Copy the lock's name, the key, the lease or the token").hint(
+        45,
+        &[key('y')],
+        "copy",
+    ),
+    row(Context::Browse, &[key('+'), key('=')], Action::Faster, "Refresh more often").hint(
+        80,
+        &[key('+'), key('-')],
+        "refresh",
+    ),
+    row(Context::Browse, &[key('-')], Action::Slower, "Refresh less often"),
+    row(Context::Browse, &[key('t')], Action::NextTheme, "Use the next theme").hint(70, &[key('t')], "theme"),
+    row(Context::Browse, &[key('m')], Action::Mouse, "Leave the mouse to the terminal, or take it back").hint(
+        85,
+        &[key('m')],
+        "mouse",
+    ),
+    row(Context::Browse, &[key('?')], Action::Help, "Show this help").hint(20, &[key('?')], "help"),
+    row(Context::Browse, &[key('q')], Action::Quit, "Quit").hint(10, &[key('q')], "quit"),
+    // Moving
+    row(Context::Moving, &[UP, key('k')], Action::Go(Motion::Up), "To the row above").hint(25, &[UP, DOWN], "move"),
+    row(Context::Moving, &[DOWN, key('j')], Action::Go(Motion::Down), "To the row below"),
+    row(Context::Moving, &[PAGE_UP, ctrl('b')], Action::Go(Motion::PageUp), "A page up"),
+    row(Context::Moving, &[PAGE_DOWN, ctrl('f')], Action::Go(Motion::PageDown), "A page down"),
+    row(Context::Moving, &[HOME, key('g')], Action::Go(Motion::First), "To the first row"),
+    row(Context::Moving, &[END, key('G')], Action::Go(Motion::Last), "To the last row"),
+    // The screens
+    row(Context::Locks, &[ENTER], Action::Open, "Open the selected lock").hint(30, &[ENTER], "open"),
+    row(Context::Locks, &[key('/')], Action::Filter, "Show only the locks that match; a leading ! shows the others")
+        .hint(35, &[key('/')], "filter"),
+    row(Context::Locks, &[key('s')], Action::NextSort, "Sort by the next column").hint(50, &[key('s')], "sort"),
+    row(Context::Locks, &[key('S')], Action::ReverseSort, "Sort the other way round"),
+    row(Context::Locks, &[key('a')], Action::All, "Show also registrations and other leased keys, or locks only").hint(
+        65,
+        &[key('a')],
+        "all",
+    ),
+    row(Context::Lock, &[ENTER], Action::Open, "Show the lease of the selected key").hint(32, &[ENTER], "lease"),
+    row(Context::Leases, &[ENTER], Action::Open, "Open the lock the selected lease has a key in").hint(
+        30,
+        &[ENTER],
+        "open",
+    ),
+    row(Context::Leases, &[key('/')], Action::Filter, "Show only the leases that match; a leading ! shows the others")
+        .hint(35, &[key('/')], "filter"),
+    // Copying
+    row(Context::Copy, &[key('n')], Action::CopyOne(Copied::Name), "Copy the lock's name").hint(
+        1,
+        &[key('n')],
+        "lock name",
+    ),
+    row(Context::Copy, &[key('k')], Action::CopyOne(Copied::Key), "Copy the selected key").hint(2, &[key('k')], "key"),
+    row(Context::Copy, &[key('l')], Action::CopyOne(Copied::Lease), "Copy the lease id of the selected key").hint(
+        3,
+        &[key('l')],
+        "lease id",
+    ),
+    row(Context::Copy, &[key('t')], Action::CopyOne(Copied::Token), "Copy the fencing token of the holder").hint(
+        4,
+        &[key('t')],
+        "fencing token",
+    ),
+    row(Context::Copy, &[ESC, key('q'), key('y')], Action::Back, "Copy nothing").hint(5, &[ESC], "nothing"),
+    // Typing
+    row(Context::Typing, &[ENTER], Action::Edit(Edit::Accept), "Use the line").hint(10, &[ENTER], "use"),
+    row(Context::Typing, &[ESC], Action::Edit(Edit::Cancel), "Give the line up; a filter is taken away").hint(
+        11,
+        &[ESC],
+        "cancel",
+    ),
+    row(
+        Context::Typing,
+        &[BACKSPACE, ctrl('h')],
+        Action::Edit(Edit::Backspace),
+        "Delete the character before the cursor",
+    ),
+    row(Context::Typing, &[DELETE], Action::Edit(Edit::Delete), "Delete the character at the cursor"),
+    row(Context::Typing, &[ctrl('w')], Action::Edit(Edit::DeleteWord), "Delete the word before the cursor"),
+    row(Context::Typing, &[ctrl('u')], Action::Edit(Edit::DeleteLine), "Delete everything before the cursor").hint(
+        20,
+        &[ctrl('u')],
+        "clear",
+    ),
+    row(Context::Typing, &[LEFT, ctrl('b')], Action::Edit(Edit::Left), "One character left"),
+    row(Context::Typing, &[RIGHT, ctrl('f')], Action::Edit(Edit::Right), "One character right"),
+    row(Context::Typing, &[HOME, ctrl('a')], Action::Edit(Edit::Start), "To the start of the line"),
+    row(Context::Typing, &[END, ctrl('e')], Action::Edit(Edit::End), "To the end of the line"),
+    row(Context::Command, &[TAB], Action::Edit(Edit::Complete), "Complete the word; again for the next one that fits")
+        .hint(5, &[TAB], "complete"),
+    row(Context::Command, &[UP, ctrl('p')], Action::Edit(Edit::Earlier), "Bring back the command before"),
+    row(Context::Command, &[DOWN, ctrl('n')], Action::Edit(Edit::Later), "Go to the later command again"),
+    // The help
+    row(Context::Help, &[key('/')], Action::Filter, "Show only the lines that match").hint(30, &[key('/')], "filter"),
+    row(Context::Help, &[ESC, key('?'), key('q')], Action::Help, "Close the help").hint(10, &[ESC], "close"),
+    // Always
+    row(Context::Anywhere, &[ctrl('c')], Action::Quit, "Quit"),
+    row(Context::Anywhere, &[ctrl('z')], Action::Suspend, "Stop the job; `fg` in the shell brings it back"),
+    row(Context::Anywhere, &[ctrl('l')], Action::Redraw, "Draw the whole screen anew"),
+];

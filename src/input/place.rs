@@ -1,0 +1,141 @@
+//! Where a person can be, and in which order a person can ask for things: the screens, the
+//! panes on them, and the sorts of the lock list.
+
+use std::fmt;
+
+/// A screen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Screen {
+    /// All locks.
+    #[default]
+    Locks,
+    /// One lock: its queue and its history.
+    Lock,
+    /// All leases.
+    Leases,
+    /// The members of the cluster.
+    Members,
+    /// The program's own log.
+    Log,
+}
+
+impl Screen {
+    /// All screens in the order of their tabs.
+    pub const ALL: [Self; 5] = [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Log];
+
+    /// The name on its tab.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Locks => "Locks",
+            Self::Lock => "Lock",
+            Self::Leases => "Leases",
+            Self::Members => "Members",
+            Self::Log => "Log",
+        }
+    }
+
+    /// The pane that has the focus when the screen opens.
+    pub const fn main_pane(self) -> Pane {
+        match self {
+            Self::Locks => Pane::Locks,
+            Self::Lock => Pane::Queue,
+            Self::Leases => Pane::Leases,
+            Self::Members => Pane::Members,
+            Self::Log => Pane::Log,
+        }
+    }
+}
+
+/// A part of a screen that can have the focus and scroll.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Pane {
+    /// The list of locks.
+    Locks,
+    /// The queue of one lock.
+    Queue,
+    /// How the holds of one lock began and ended.
+    History,
+    /// The list of leases.
+    Leases,
+    /// The list of members.
+    Members,
+    /// What wants attention.
+    Attention,
+    /// The latest changes the watch brought.
+    Watch,
+    /// The program's own log.
+    Log,
+    /// The help, above everything else.
+    Help,
+}
+
+impl Pane {
+    /// All panes.
+    pub const ALL: [Self; 9] = [
+        Self::Locks,
+        Self::Queue,
+        Self::History,
+        Self::Leases,
+        Self::Members,
+        Self::Attention,
+        Self::Watch,
+        Self::Log,
+        Self::Help,
+    ];
+}
+
+/// What the list of locks is sorted by. Equal locks follow each other by name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Sort {
+    /// The number of waiters; most first.
+    #[default]
+    Wait,
+    /// The name; in the order of its bytes.
+    Name,
+    /// How long the holder has held it; longest first.
+    Held,
+    /// What is left of the holder's lease; least first, a lock whose holder has none last.
+    Ttl,
+    /// How often it changed hands lately; most often first.
+    Handovers,
+}
+
+impl Sort {
+    /// All sorts in the order `s` goes through them.
+    pub const ALL: [Self; 5] = [Self::Wait, Self::Name, Self::Held, Self::Ttl, Self::Handovers];
+
+    /// The word in the list's title and on the command line, in lower case.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Wait => "wait",
+            Self::Name => "name",
+            Self::Held => "held",
+            Self::Ttl => "ttl",
+            Self::Handovers => "handovers",
+        }
+    }
+
+    /// The sort `s` goes to from here.
+    #[must_use]
+    pub fn next(self) -> Self {
+        let at = Self::ALL.iter().position(|&sort| sort == self).unwrap_or_default();
+        Self::ALL[(at + 1) % Self::ALL.len()]
+    }
+
+    /// Whether the unreversed order starts with the largest.
+    pub const fn starts_with_largest(self) -> bool {
+        matches!(self, Self::Wait | Self::Held | Self::Handovers)
+    }
+}
+
+impl fmt::Display for Screen {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl fmt::Display for Sort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}

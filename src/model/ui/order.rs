@@ -1,0 +1,171 @@
+//! Which locks and which leases are listed, and in which order.
+//!
+//! Made from the facts when they changed: at once while there are few, and at most twice a
+//! second when there are many, since looking at each of 100,000 locks for every event would
+//! cost more than taking the event in.
+
+use std::cmp::Ordering;
+
+use super::Filter;
+use crate::domain::{LeaseId, Millis, Timestamp};
+use crate::input::Sort;
+use crate::model::{Facts, KeyView, LockIx, LockView, TtlState};
+
+/// Up to this many, a list is always up to date.
+const FEW: usize = 2_000;
+/// With more, it is made anew this long after the last time.
+const PAUSE: Millis = Millis(500);
+
+/// A list of rows with what it was made from.
+#[derive(Clone, Debug)]
+pub struct Order<T> {
+    rows: Vec<T>,
+    /// How many there would be without the filter.
+    total: usize,
+    made: Option<Made>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Made {
+    /// The facts' version.
+    version: u64,
+    at: Timestamp,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Self {
+        Self { rows: Vec::new(), total: 0, made: None }
+    }
+}
+
+impl<T: Copy> Order<T> {
+    /// The listed rows in their order.
+    pub fn rows(&self) -> &[T] {
+        &self.rows
+    }
+
+    /// How many rows there are.
+    pub const fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether nothing is listed.
+    pub const fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// How many rows there would be without the filter.
+    pub const fn total(&self) -> usize {
+        self.total
+    }
+
+    /// What is listed in a row.
+    pub fn get(&self, row: usize) -> Option<T> {
+        self.rows.get(row).copied()
+    }
+
+    /// Has the list made anew at the next occasion: something else than the facts changed.
+    pub const fn spoil(&mut self) {
+        self.made = None;
+    }
+
+    /// When the list is to be made anew; `None` while it is up to date.
+    pub fn due(&self, facts: &Facts, among: usize) -> Option<Timestamp> {
+        match self.made {
+            None => Some(Timestamp(0)),
+            Some(made) if made.version == facts.version() => None,
+            Some(made) if among <= FEW => Some(made.at),
+            Some(made) => Some(made.at + PAUSE),
+        }
+    }
+
+    fn set(&mut self, rows: Vec<T>, total: usize, facts: &Facts, at: Timestamp) {
+        self.rows = rows;
+        self.total = total;
+        self.made = Some(Made { version: facts.version(), at });
+    }
+}
+
+/// How the list of locks is made.
+#[derive(Clone, Copy, Debug)]
+pub struct Listing<'a> {
+    /// Which are shown.
+    pub filter: &'a Filter,
+    /// Whether registrations and other leased keys are shown too.
+    pub all: bool,
+    /// The order.
+    pub sort: Sort,
+    /// Whether the order is turned round.
+    pub reversed: bool,
+}
+
+impl Order<LockIx> {
+    /// Makes the list of locks.
+    pub fn list_locks(&mut self, facts: &Facts, at: Timestamp, listing: Listing<'_>) {
+        let mut total = 0;
+        let mut keyed = Vec::new();
+        for lock in facts.locks().filter(|lock| listing.all || lock.layout().is_lock()) {
+            total += 1;
+            if listing.filter.is_empty() || shows(listing.filter, &lock) {
+                keyed.push((rank(&lock, listing.sort), lock.name(), lock.ix()));
+            }
+        }
+        // What the column is sorted by turns round; equal locks keep the order of their names.
+        keyed.sort_unstable_by(|(rank, name, ix), (other, other_name, other_ix)| {
+            let by_name = name.cmp(other_name).then(ix.cmp(other_ix));
+            let turned = |order: Ordering| if listing.reversed { order.reverse() } else { order };
+            match listing.sort {
+                Sort::Name => turned(by_name),
+                _ => turned(rank.cmp(other)).then(by_name),
+            }
+        });
+        self.set(keyed.into_iter().map(|(.., ix)| ix).collect(), total, facts, at);
+    }
+}
+
+/// Whether a filter shows a lock: by its name, or by the lease of its holder.
+fn shows(filter: &Filter, lock: &LockView<'_>) -> bool {
+    let holder = if filter.may_be_lease() { lock.holder() } else { None };
+    let lease = holder.map(|holder| holder.lease().to_string());
+    filter.shows([Some(lock.name()), lease.as_deref().map(str::as_bytes)].into_iter().flatten())
+}
+
+/// What a lock is sorted by; smallest first.
+fn rank(lock: &LockView<'_>, sort: Sort) -> i64 {
+    let most_first = |count: u64| -i64::try_from(count).unwrap_or(i64::MAX);
+    match sort {
+        Sort::Wait => most_first(lock.waiter_count() as u64),
+        Sort::Name => 0,
+        Sort::Held => lock.held_since().map_or(i64::MAX, |since| since.at.0),
+        Sort::Ttl => match lock.holder().map(|holder| holder.ttl()) {
+            Some(TtlState::Live { remaining, .. }) => remaining.0,
+            Some(TtlState::Overdue { by, .. }) => -by.0,
+            Some(TtlState::Gone) => i64::MAX - 4,
+            Some(TtlState::Unpolled | TtlState::Unknown) => i64::MAX - 3,
+            Some(TtlState::NoLease) => i64::MAX - 2,
+            None => i64::MAX - 1,
+        },
+        Sort::Handovers => most_first(lock.handovers().iter().map(|&count| u64::from(count)).sum()),
+    }
+}
+
+impl Order<LeaseId> {
+    /// Makes the list of leases: those with keys in the order of their first keys, so that the
+    /// leases of one lock stand together; then those without.
+    pub fn list_leases(&mut self, facts: &Facts, at: Timestamp, filter: &Filter) {
+        let mut keyed = Vec::new();
+        for lease in facts.leases().ids().filter_map(|id| facts.lease(id)) {
+            let keys = lease.keys();
+            let shown = filter.is_empty() || {
+                let (written, listed) = (lease.id.to_string(), lease.id.unsigned_hex());
+                let ids = [written.as_bytes(), listed.as_bytes()];
+                filter.shows(ids.into_iter().chain(keys.iter().map(KeyView::key)))
+            };
+            if shown {
+                keyed.push((keys.is_empty(), keys.first().map(KeyView::key), lease.id));
+            }
+        }
+        keyed.sort_unstable();
+        self.set(keyed.into_iter().map(|(.., id)| id).collect(), facts.leases().len(), facts, at);
+    }
+}

@@ -1,0 +1,391 @@
+//! A real etcd, through `etcd-client`, on one connection to one endpoint.
+//!
+//! Which endpoint to use, and what to do when it fails, is decided above; see
+//! [`super::pool`] and `source`. A lost connection is opened again by the next call.
+
+use std::future::Future;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use etcd_client::proto::PbTxnOpResponse;
+use etcd_client::{Channel, ConnectOptions, KvClient, WatchClient};
+use tower::util::BoxCloneSyncService;
+
+use super::error::{Asked, PortError, range_name};
+use super::stream::LastWords;
+use super::wire::{Target, WatchesNeedLeader};
+use super::{
+    Delete, Deleted, Etcd, Granted, Header, OpDone, Page, Put, Range, TimeToLive, Txn, TxnDone, Want, WatchAnswer,
+    WatchId, WatchRange, WatchStream, Written, convert,
+};
+use crate::config::{Connection, Credentials};
+use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, Status};
+
+/// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
+/// than a page of a list or what a watch tells after a pause.
+const LARGEST_MESSAGE: usize = i32::MAX as usize;
+
+/// A connection to one endpoint. Clones share it.
+#[derive(Clone)]
+pub struct Client {
+    shared: Arc<Shared>,
+    deadline: Duration,
+}
+
+struct Shared {
+    endpoint: String,
+    user: OnceLock<String>,
+    words: LastWords,
+    etcd: etcd_client::Client,
+    kv: KvClient,
+    watch: WatchClient,
+}
+
+impl Client {
+    /// Connects to `endpoint` and, when the settings name a user, logs in.
+    ///
+    /// # Errors
+    /// When a file for TLS cannot be used, nobody answers in time, or the login is refused. A
+    /// server that accepts connections and then stays silent is noticed by the first call only.
+    pub async fn connect(endpoint: &str, connection: &Connection) -> Result<Self, PortError> {
+        let client = Self::open(endpoint, connection).await?;
+        if let Some(user) = &connection.user {
+            client.log_in(user).await?;
+        }
+        Ok(client)
+    }
+
+    /// Connects to `endpoint` as nobody: enough to ask a member who it is, before a password is
+    /// sent to it.
+    pub(super) async fn open(endpoint: &str, connection: &Connection) -> Result<Self, PortError> {
+        let target = Target::new(endpoint, connection)?;
+        let channel = WatchesNeedLeader(target.connect(connection).await?);
+        let channel = Channel::Custom(BoxCloneSyncService::new(channel));
+        // Without a user this sends nothing yet. The refreshing starts to matter with a login.
+        let options = ConnectOptions::new().with_auto_token_refresh(true);
+        let asked = Asked { endpoint, user: None, words: None, doing: "connect".into() };
+        let etcd =
+            etcd_client::Client::from_channel(channel, Some(options)).await.map_err(|error| asked.failed(&error))?;
+        let kv = etcd.kv_client().max_decoding_message_size(LARGEST_MESSAGE);
+        let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
+        let words = target.last_words();
+        let shared = Shared { endpoint: target.endpoint, words, user: OnceLock::new(), etcd, kv, watch };
+        Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
+    }
+
+    /// Logs in; a cluster that has no users takes everybody. The server needs its quorum for it
+    /// and some tenth of a second.
+    pub(super) async fn log_in(&self, user: &Credentials) -> Result<(), PortError> {
+        let credentials = Some((user.name.clone(), user.password.clone()));
+        let mut etcd = self.shared.etcd.clone();
+        let asked = Asked { user: Some(&user.name), ..self.asked("log in") };
+        match tokio::time::timeout(self.deadline, etcd.update_user(credentials)).await {
+            Ok(Ok(())) => {
+                let _ = self.shared.user.set(user.name.clone());
+                Ok(())
+            }
+            Ok(Err(etcd_client::Error::GRpcStatus(status)))
+                if status.message().contains("authentication is not enabled") =>
+            {
+                Ok(())
+            }
+            Ok(Err(error)) => Err(asked.failed(&error)),
+            Err(_) => Err(asked.late(self.deadline)),
+        }
+    }
+
+    /// The endpoint this client speaks to.
+    pub fn endpoint(&self) -> &str {
+        &self.shared.endpoint
+    }
+
+    /// Who is logged in.
+    pub fn user(&self) -> Option<&str> {
+        self.shared.user.get().map(String::as_str)
+    }
+
+    /// The same connection with another deadline for each call.
+    #[must_use]
+    pub fn with_deadline(&self, deadline: Duration) -> Self {
+        Self { shared: Arc::clone(&self.shared), deadline }
+    }
+
+    /// Logs in again, for a stream that was opened with a login that ran out.
+    ///
+    /// # Errors
+    /// As [`Client::connect`].
+    pub async fn log_in_again(&self) -> Result<(), PortError> {
+        let refreshed = tokio::time::timeout(self.deadline, self.shared.etcd.refresh_token()).await;
+        match refreshed {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(self.asked("log in").failed(&error)),
+            Err(_) => Err(self.asked("log in").late(self.deadline)),
+        }
+    }
+
+    fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
+        Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
+    }
+
+    /// One call with its deadline. A login that ran out is renewed by `etcd-client`, except for
+    /// the one error it does not know: that the users were changed since.
+    async fn call<Q, A, F, W>(&self, question: Q, ask: impl Fn(Q) -> F + Send + Sync, doing: W) -> Result<A, PortError>
+    where
+        Q: Clone + Send,
+        A: Send,
+        F: Future<Output = Result<A, etcd_client::Error>> + Send,
+        W: FnOnce() -> String + Send,
+    {
+        let again = self.user().is_some().then(|| question.clone());
+        let asking = async {
+            match (ask(question).await, again) {
+                (Err(etcd_client::Error::GRpcStatus(status)), Some(again))
+                    if status.message().contains("auth store is old") =>
+                {
+                    self.shared.etcd.refresh_token().await?;
+                    ask(again).await
+                }
+                (answer, _) => answer,
+            }
+        };
+        match tokio::time::timeout(self.deadline, asking).await {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(error)) => Err(self.asked(doing()).failed(&error)),
+            Err(_) => Err(self.asked(doing()).late(self.deadline)),
+        }
+    }
+}
+
+impl Etcd for Client {
+    type Watch = Watch;
+
+    async fn range(&self, ask: Range) -> Result<Page, PortError> {
+        let verb = if ask.want == Want::Count { "count" } else { "list" };
+        let name = range_name(&ask.range);
+        let call = |ask: Range| {
+            let mut kv = self.shared.kv.clone();
+            async move { kv.get(&*ask.range.start, Some(convert::range_options(&ask))).await }
+        };
+        let answer = self.call(ask, call, || format!("{verb} {name}")).await?.0;
+        Ok(Page {
+            header: convert::header(answer.header),
+            keys: convert::key_values(answer.kvs),
+            more: answer.more,
+            count: answer.count,
+        })
+    }
+
+    async fn watch(&self, first: WatchRange) -> Result<Watch, PortError> {
+        let name = range_name(&first.range);
+        let call = |first: WatchRange| {
+            let mut watch = self.shared.watch.clone();
+            async move { watch.watch(&*first.range.start, Some(convert::watch_options(&first))).await }
+        };
+        let stream = self.call(first, call, || format!("watch {name}")).await?;
+        Ok(Watch { client: self.clone(), stream })
+    }
+
+    async fn time_to_live(&self, lease: LeaseId, keys: bool) -> Result<TimeToLive, PortError> {
+        let call = |keys: bool| {
+            let mut client = self.shared.etcd.lease_client();
+            let options = etcd_client::LeaseTimeToLiveOptions::new();
+            let options = if keys { options.with_keys() } else { options };
+            async move { client.time_to_live(lease.0, Some(options)).await }
+        };
+        let doing = || format!("ask lease {lease}");
+        let (answer, keys) = match self.call(keys, call, doing).await {
+            // The list of keys has no pages, and this client no way to take a longer message.
+            Err(PortError::TooLarge { .. }) if keys => (self.call(false, call, doing).await?, false),
+            answer => (answer?, keys),
+        };
+        let answer = answer.0;
+        let keys = keys.then(|| answer.keys.into_iter().map(Key::from).collect());
+        Ok(TimeToLive { granted: answer.granted_ttl, remaining: answer.ttl, keys })
+    }
+
+    async fn leases(&self) -> Result<Vec<LeaseId>, PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.lease_client();
+            async move { client.leases().await }
+        };
+        let answer = self.call((), call, || "list leases".into()).await?.0;
+        Ok(answer.leases.into_iter().map(|lease| LeaseId(lease.id)).collect())
+    }
+
+    async fn members(&self) -> Result<(Header, Vec<Member>), PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.cluster_client();
+            async move { client.member_list().await }
+        };
+        let answer = self.call((), call, || "list members".into()).await?.0;
+        Ok((convert::header(answer.header), answer.members.into_iter().map(convert::member).collect()))
+    }
+
+    async fn status(&self) -> Result<(Header, Status), PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.maintenance_client();
+            async move { client.status().await }
+        };
+        let mut answer = self.call((), call, || "ask for the status".into()).await?.0;
+        let header = convert::header(answer.header.take());
+        Ok((header, Status { endpoint: self.endpoint().into(), ..convert::status(answer) }))
+    }
+
+    async fn alarms(&self) -> Result<Vec<Alarm>, PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.maintenance_client();
+            async move { client.alarm(etcd_client::AlarmAction::Get, etcd_client::AlarmType::None, None).await }
+        };
+        let answer = self.call((), call, || "list alarms".into()).await?.0;
+        let raised = answer.alarms.into_iter().filter_map(|alarm| {
+            convert::alarm_kind(alarm.alarm).map(|kind| Alarm { member: MemberId(alarm.member_id), kind })
+        });
+        Ok(raised.collect())
+    }
+
+    async fn put(&self, put: Put) -> Result<Written, PortError> {
+        let name = range_name(&crate::domain::KeyRange::single(&put.key));
+        let call = |put: Put| {
+            let mut kv = self.shared.kv.clone();
+            let options = convert::put_options(&put);
+            async move { kv.put(&*put.key, put.value, Some(options)).await }
+        };
+        let answer = self.call(put, call, || format!("put {name}")).await?.0;
+        Ok(Written { header: convert::header(answer.header) })
+    }
+
+    async fn delete(&self, delete: Delete) -> Result<Deleted, PortError> {
+        let name = range_name(&delete.range);
+        let call = |delete: Delete| {
+            let mut kv = self.shared.kv.clone();
+            async move { kv.delete(&*delete.range.start, Some(convert::delete_options(&delete))).await }
+        };
+        let answer = self.call(delete, call, || format!("delete {name}")).await?.0;
+        Ok(Deleted { header: convert::header(answer.header), deleted: answer.deleted })
+    }
+
+    async fn txn(&self, txn: Txn) -> Result<TxnDone, PortError> {
+        let call = |txn: Txn| {
+            let mut kv = self.shared.kv.clone();
+            let compares: Vec<_> = txn.when.into_iter().map(convert::compare).collect();
+            let then: Vec<_> = txn.then.into_iter().map(convert::operation).collect();
+            let or_else: Vec<_> = txn.or_else.into_iter().map(convert::operation).collect();
+            async move { kv.txn(etcd_client::Txn::new().when(compares).and_then(then).or_else(or_else)).await }
+        };
+        let answer = self.call(txn, call, || "run a transaction".into()).await?.0;
+        let answers = answer.responses.into_iter().filter_map(|answer| match answer.response? {
+            PbTxnOpResponse::ResponseRange(page) => Some(OpDone::Range(Page {
+                header: convert::header(page.header),
+                keys: convert::key_values(page.kvs),
+                more: page.more,
+                count: page.count,
+            })),
+            PbTxnOpResponse::ResponsePut(put) => Some(OpDone::Put(Written { header: convert::header(put.header) })),
+            PbTxnOpResponse::ResponseDeleteRange(gone) => {
+                Some(OpDone::Delete(Deleted { header: convert::header(gone.header), deleted: gone.deleted }))
+            }
+            PbTxnOpResponse::ResponseTxn(_) => None,
+        });
+        Ok(TxnDone { header: convert::header(answer.header), succeeded: answer.succeeded, answers: answers.collect() })
+    }
+
+    async fn grant(&self, lease: LeaseId, ttl: i64) -> Result<Granted, PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.lease_client();
+            let options = etcd_client::LeaseGrantOptions::new().with_id(lease.0);
+            async move { client.grant(ttl, Some(options)).await }
+        };
+        let answer = self.call((), call, || format!("grant a lease of {ttl} s")).await?.0;
+        Ok(Granted { lease: LeaseId(answer.id), ttl: answer.ttl })
+    }
+
+    async fn revoke(&self, lease: LeaseId) -> Result<Header, PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.lease_client();
+            async move { client.revoke(lease.0).await }
+        };
+        let answer = self.call((), call, || format!("revoke lease {lease}")).await?.0;
+        Ok(convert::header(answer.header))
+    }
+
+    async fn keep_alive(&self, lease: LeaseId) -> Result<bool, PortError> {
+        let call = |()| {
+            let mut client = self.shared.etcd.lease_client();
+            async move {
+                match client.keep_alive(lease.0).await {
+                    Ok(_) => Ok(true),
+                    // What etcd-client makes of a TTL of 0, which is how etcd says "gone".
+                    Err(etcd_client::Error::LeaseKeepAliveError(_)) => Ok(false),
+                    Err(error) => Err(error),
+                }
+            }
+        };
+        self.call((), call, || format!("renew lease {lease}")).await
+    }
+}
+
+/// A stream of watch answers from one endpoint.
+pub struct Watch {
+    client: Client,
+    stream: etcd_client::WatchStream,
+}
+
+impl Watch {
+    fn failed(&self, error: &etcd_client::Error) -> PortError {
+        self.client.asked("watch").failed(error)
+    }
+}
+
+impl WatchStream for Watch {
+    async fn next(&mut self) -> Result<Option<WatchAnswer>, PortError> {
+        match self.stream.message().await {
+            Ok(answer) => Ok(answer.map(|answer| convert::watch_answer(answer.0))),
+            Err(error) => Err(self.failed(&error)),
+        }
+    }
+
+    async fn add(&mut self, watch: WatchRange) -> Result<(), PortError> {
+        let asked = self.stream.watch(&*watch.range.start, Some(convert::watch_options(&watch))).await;
+        asked.map_err(|error| self.failed(&error))
+    }
+
+    async fn cancel(&mut self, watch: WatchId) -> Result<(), PortError> {
+        self.stream.cancel(watch.0).await.map_err(|error| self.failed(&error))
+    }
+
+    async fn ask_progress(&mut self) -> Result<(), PortError> {
+        self.stream.request_progress().await.map_err(|error| self.failed(&error))
+    }
+}
+
+/// Whether a server of this version tells the truth when it is asked for a watch stream's
+/// progress: before 3.4.25 and 3.5.8 the answer could overtake events (etcd issue 15220).
+pub(crate) fn progress_is_reliable(version: &str) -> bool {
+    let mut parts = version.split(['.', '-']).map(|part| part.parse::<u32>().unwrap_or(0));
+    let number = [parts.next().unwrap_or(0), parts.next().unwrap_or(0), parts.next().unwrap_or(0)];
+    match number {
+        [3, 4, patch] => patch >= 25,
+        [3, 5, patch] => patch >= 8,
+        newer => newer >= [3, 6, 0],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn progress_of_old_servers_is_not_trusted() {
+        for (version, reliable) in [
+            ("3.4.23", false),
+            ("3.4.25", true),
+            ("3.5.7", false),
+            ("3.5.16", true),
+            ("3.6.0-rc.1", true),
+            ("3.3.9", false),
+            ("", false),
+        ] {
+            assert_eq!(progress_is_reliable(version), reliable, "{version}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! Between etcd's wire types and the domain: by value, nothing is copied that can be moved.
+
+use etcd_client::proto::{PbEvent, PbKeyValue, PbMember, PbResponseHeader, PbStatusResponse, PbWatchResponse};
+use etcd_client::{CompareOp, DeleteOptions, GetOptions, PutOptions, TxnOp, WatchOptions};
+
+use super::{Compare, Delete, Header, Op, Operand, Ordering, Put, Range, Want, WatchAnswer, WatchId, WatchRange};
+use crate::domain::{
+    AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status, Term,
+};
+
+pub(super) fn header(header: Option<PbResponseHeader>) -> Header {
+    let header = header.unwrap_or_default();
+    Header {
+        cluster: ClusterId(header.cluster_id),
+        member: MemberId(header.member_id),
+        revision: Revision(header.revision),
+        term: Term(header.raft_term),
+    }
+}
+
+pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
+    KeyValue {
+        key: Key::from(kv.key),
+        value: kv.value,
+        create_revision: Revision(kv.create_revision),
+        mod_revision: Revision(kv.mod_revision),
+        version: kv.version,
+        lease: LeaseId(kv.lease),
+    }
+}
+
+pub(super) fn key_values(kvs: Vec<PbKeyValue>) -> Vec<KeyValue> {
+    kvs.into_iter().map(key_value).collect()
+}
+
+/// A change with its revision. `None` for an event without a key or of a type that this
+/// version does not know: a newer server's, which must not end the watch.
+fn change(event: PbEvent) -> Option<(Revision, KeyEvent)> {
+    let kv = event.kv?;
+    let revision = Revision(kv.mod_revision);
+    match event.r#type {
+        0 => Some((revision, KeyEvent::Put(key_value(kv)))),
+        1 => Some((revision, KeyEvent::Delete { key: Key::from(kv.key), previous: event.prev_kv.map(key_value) })),
+        unknown => {
+            tracing::warn!(unknown, "watch event of an unknown type left out");
+            None
+        }
+    }
+}
+
+pub(super) fn watch_answer(answer: PbWatchResponse) -> WatchAnswer {
+    // Refused watches and progress of the whole stream come as -1, or as 0 from some servers;
+    // the numbers handed out start at 1.
+    let watch = (answer.watch_id > 0).then_some(WatchId(answer.watch_id));
+    let header = header(answer.header);
+    if answer.canceled {
+        let compacted = (answer.compact_revision > 0).then_some(Revision(answer.compact_revision));
+        return WatchAnswer::Cancelled { watch, refused: answer.created, compacted, why: answer.cancel_reason };
+    }
+    if answer.created {
+        return WatchAnswer::Created { watch, header };
+    }
+    if answer.events.is_empty() {
+        return WatchAnswer::Progress { watch, revision: header.revision };
+    }
+    let changes = answer.events.into_iter().filter_map(change).collect();
+    WatchAnswer::Events { watch: WatchId(answer.watch_id), header, changes }
+}
+
+pub(super) fn member(member: PbMember) -> Member {
+    Member {
+        id: MemberId(member.id),
+        name: member.name,
+        client_urls: member.client_ur_ls,
+        peer_urls: member.peer_ur_ls,
+        learner: member.is_learner,
+    }
+}
+
+pub(super) fn status(answer: PbStatusResponse) -> Status {
+    Status {
+        endpoint: String::new(),
+        version: answer.version,
+        leader: (answer.leader != 0).then_some(MemberId(answer.leader)),
+        term: Term(answer.raft_term),
+        raft_index: RaftIndex(answer.raft_index),
+        applied_index: RaftIndex(answer.raft_applied_index),
+        db_size: answer.db_size,
+        db_in_use: answer.db_size_in_use,
+        db_quota: (answer.db_size_quota > 0).then_some(answer.db_size_quota),
+        learner: answer.is_learner,
+        errors: answer.errors,
+        latency: Millis::default(),
+    }
+}
+
+pub(super) fn alarm_kind(number: i32) -> Option<AlarmKind> {
+    match number {
+        0 => None,
+        1 => Some(AlarmKind::NoSpace),
+        2 => Some(AlarmKind::Corrupt),
+        other => Some(AlarmKind::Other(other)),
+    }
+}
+
+pub(super) fn range_options(ask: &Range) -> GetOptions {
+    let mut options = GetOptions::new()
+        .with_range(&*ask.range.end)
+        .with_limit(i64::from(ask.limit))
+        .with_revision(ask.revision.map_or(0, |revision| revision.0));
+    if ask.serializable {
+        options = options.with_serializable();
+    }
+    match ask.want {
+        Want::All => options,
+        Want::Keys => options.with_keys_only(),
+        Want::Count => options.with_count_only(),
+    }
+}
+
+pub(super) fn put_options(put: &Put) -> PutOptions {
+    PutOptions::new().with_lease(put.lease.0)
+}
+
+pub(super) fn delete_options(delete: &Delete) -> DeleteOptions {
+    DeleteOptions::new().with_range(&*delete.range.end)
+}
+
+pub(super) fn watch_options(watch: &WatchRange) -> WatchOptions {
+    WatchOptions::new()
+        .with_watch_id(watch.id.0)
+        .with_range(&*watch.range.end)
+        .with_prev_key()
+        .with_progress_notify()
+        .with_start_revision(watch.from.map_or(0, |revision| revision.0))
+}
+
+pub(super) fn compare(compare: Compare) -> etcd_client::Compare {
+    let is = match compare.is {
+        Ordering::Equal => CompareOp::Equal,
+        Ordering::NotEqual => CompareOp::NotEqual,
+        Ordering::Less => CompareOp::Less,
+        Ordering::Greater => CompareOp::Greater,
+    };
+    let key = &*compare.key;
+    match compare.to {
+        Operand::Create(revision) => etcd_client::Compare::create_revision(key, is, revision.0),
+        Operand::Mod(revision) => etcd_client::Compare::mod_revision(key, is, revision.0),
+        Operand::Version(version) => etcd_client::Compare::version(key, is, version),
+        Operand::Value(value) => etcd_client::Compare::value(key, is, value),
+        Operand::Lease(lease) => etcd_client::Compare::lease(key, is, lease.0),
+    }
+}
+
+pub(super) fn operation(op: Op) -> TxnOp {
+    match op {
+        Op::Range(ask) => TxnOp::get(&*ask.range.start, Some(range_options(&ask))),
+        Op::Put(put) => {
+            let options = put_options(&put);
+            TxnOp::put(&*put.key, put.value, Some(options))
+        }
+        Op::Delete(delete) => TxnOp::delete(&*delete.range.start, Some(delete_options(&delete))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn event(r#type: i32) -> PbEvent {
+        let kv = PbKeyValue { key: b"k".into(), mod_revision: 7, ..PbKeyValue::default() };
+        PbEvent { r#type, kv: Some(kv), prev_kv: None }
+    }
+
+    #[test]
+    fn an_event_of_an_unknown_type_is_left_out_and_the_rest_stays() {
+        let answer = PbWatchResponse { watch_id: 3, events: vec![event(9), event(1)], ..PbWatchResponse::default() };
+        let deleted = (Revision(7), KeyEvent::Delete { key: Key::from("k"), previous: None });
+        let expected = WatchAnswer::Events { watch: WatchId(3), header: Header::default(), changes: vec![deleted] };
+        assert_eq!(watch_answer(answer), expected);
+    }
+
+    #[test]
+    fn a_refused_watch_is_no_created_one() {
+        let answer = PbWatchResponse { watch_id: -1, created: true, canceled: true, ..PbWatchResponse::default() };
+        assert!(matches!(
+            watch_answer(answer),
+            WatchAnswer::Cancelled { watch: None, refused: true, compacted: None, .. }
+        ));
+    }
+}

@@ -1,0 +1,158 @@
+//! The terminal: taken over, drawn on, given back.
+//!
+//! Frames are made into bytes here and written without waiting ([`output`]), one at a time:
+//! while a slow terminal still takes the last frame no other is made, so frames are dropped
+//! whole and never cut, and the loop never waits for the terminal. However the program ends,
+//! [`restore`] has the last word.
+
+mod events;
+mod output;
+mod restore;
+mod screen;
+
+use std::io::{self, IsTerminal as _};
+use std::time::Duration;
+
+use crossterm::Command;
+use crossterm::clipboard::CopyToClipboard;
+use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, disable_raw_mode, enable_raw_mode};
+use ratatui::Frame;
+
+pub use events::{LateReply, translate};
+pub use restore::{has_panicked, install_panic_hook, panicked};
+
+use output::Output;
+use screen::Screen;
+
+/// How long a terminal may take for the frame that is under way when the program ends, and
+/// again for the bytes that give it back: together less than a person notices.
+const FAREWELL: Duration = Duration::from_millis(30);
+
+/// The terminal while it is ours.
+pub struct Terminal {
+    output: Output,
+    screen: ratatui::Terminal<Screen>,
+    mouse: bool,
+}
+
+impl Terminal {
+    /// Takes the terminal over: raw mode, alternate screen, bracketed paste, focus reports,
+    /// and the mouse if wanted.
+    ///
+    /// # Errors
+    /// When standard input or output is no terminal, or it refuses.
+    pub fn enter(mouse: bool) -> io::Result<Self> {
+        let size = crossterm::terminal::size()?;
+        let output = Output::to_stdout()?;
+        let screen = ratatui::Terminal::new(Screen::new(size))?;
+        let mut terminal = Self { output, screen, mouse };
+        terminal.resume()?;
+        Ok(terminal)
+    }
+
+    /// Whether standard input and output are a terminal.
+    pub fn is_there() -> bool {
+        io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// The columns and rows frames are made for.
+    pub fn size(&self) -> (u16, u16) {
+        self.screen.backend().size
+    }
+
+    /// Makes the next frames for this size.
+    pub fn resize(&mut self, columns: u16, rows: u16) {
+        self.screen.backend_mut().size = (columns, rows);
+    }
+
+    /// Whether the terminal took everything it was given, so that another frame makes sense.
+    pub fn is_idle(&self) -> bool {
+        self.output.is_idle()
+    }
+
+    /// Has the terminal take what it was given.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub async fn drain(&mut self) -> io::Result<()> {
+        self.output.drain().await
+    }
+
+    /// Draws a frame and hands what changed since the last one to the terminal, in one
+    /// synchronized update. Nothing is sent when nothing changed.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
+        self.screen.draw(render)?;
+        let changes = self.screen.backend_mut().take();
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let mut bytes = ansi(&BeginSynchronizedUpdate);
+        bytes.extend_from_slice(&changes);
+        bytes.extend(ansi(&EndSynchronizedUpdate));
+        self.output.send(&bytes)
+    }
+
+    /// Has the next frame be a whole one.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn redraw(&mut self) -> io::Result<()> {
+        self.screen.clear()
+    }
+
+    /// Puts text on the terminal's clipboard (OSC 52). Terminals that do not allow that ignore it.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn copy(&mut self, text: &str) -> io::Result<()> {
+        self.output.send(&ansi(&CopyToClipboard::to_clipboard_from(text)))
+    }
+
+    /// Captures the mouse, or leaves it to the terminal.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn capture_mouse(&mut self, capture: bool) -> io::Result<()> {
+        self.mouse = capture;
+        self.output.send(if capture { restore::MOUSE_ON } else { restore::MOUSE_OFF })
+    }
+
+    /// Gives the terminal back until [`Terminal::resume`].
+    pub fn pause(&mut self) {
+        if restore::leave() {
+            self.output.finish(&restore::leaving(), FAREWELL);
+            // On a terminal that is gone there is nothing to give back.
+            let _ = disable_raw_mode();
+        }
+    }
+
+    /// Takes the terminal over again, and draws the next frame whole.
+    ///
+    /// # Errors
+    /// When the terminal is gone.
+    pub fn resume(&mut self) -> io::Result<()> {
+        enable_raw_mode()?;
+        restore::enter();
+        self.output.send(&restore::entering(self.mouse))?;
+        let (columns, rows) = crossterm::terminal::size()?;
+        self.resize(columns, rows);
+        self.redraw()
+    }
+}
+
+impl Drop for Terminal {
+    fn drop(&mut self) {
+        self.pause();
+    }
+}
+
+/// A command as the bytes that a terminal understands.
+fn ansi(command: &impl Command) -> Vec<u8> {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = command.write_ansi(&mut text);
+    text.into_bytes()
+}

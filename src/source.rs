@@ -1,0 +1,72 @@
+//! Where observations come from: everything that asks a real etcd.
+//!
+//! Two ways in. The one-shot functions ask once and give each fact to a closure; [`run`] keeps
+//! watching and sends them through a bounded channel until it is told to stop. Nothing here
+//! knows what a lock is: facts go out as etcd tells them, in an order the model can rely on.
+//!
+//! What that order is:
+//! * `Cluster` comes first on every connection, then `Scope` when it is new.
+//! * A range's `Listed` pages come in key order with no other range's between them. A page
+//!   marked `first` may come again before a `last` one, when the read had to start anew.
+//! * `Watched` changes are newer than the list of their range; none comes twice and none is
+//!   missing, unless a `WatchLost` and a new list of the range tell of it.
+//! * A revision is never split over two `Watched`, and their revisions only grow. How that is
+//!   kept with several watches is told in [`sequence`].
+
+mod cover;
+mod discover;
+mod list;
+mod members;
+mod oneshot;
+mod poll;
+pub mod sequence;
+
+use crate::domain::KeyRange;
+use crate::event::EndpointError;
+use crate::port::PortError;
+use crate::port::pool::Failed;
+
+pub use oneshot::{connect, poll_leases, poll_members, snapshot};
+
+/// What to watch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Watching {
+    /// Whatever leases lead to.
+    Discover,
+    /// All keys with one of these prefixes; an empty one is the whole keyspace.
+    Prefixes(Vec<Vec<u8>>),
+}
+
+/// Why asking an etcd failed.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SourceError {
+    /// No endpoint could be used.
+    #[error("no endpoint can be used: {}", reasons(.0))]
+    NoEndpoint(Vec<Failed>),
+    /// A call failed.
+    #[error(transparent)]
+    Port(#[from] PortError),
+}
+
+fn reasons(failed: &[Failed]) -> String {
+    let reasons: Vec<_> = failed.iter().map(|failed| failed.error.to_string()).collect();
+    reasons.join("; ")
+}
+
+impl From<Failed> for EndpointError {
+    fn from(failed: Failed) -> Self {
+        Self { endpoint: failed.endpoint, error: failed.error.to_string() }
+    }
+}
+
+impl Watching {
+    /// The ranges of prefixes, disjoint and in key order; none yet when they are to be found.
+    fn ranges(&self) -> Vec<KeyRange> {
+        match self {
+            Self::Discover => Vec::new(),
+            Self::Prefixes(prefixes) => {
+                cover::disjoint(prefixes.iter().map(|prefix| KeyRange::prefix(prefix)).collect())
+            }
+        }
+    }
+}

@@ -1,0 +1,233 @@
+//! Finds locks through the leases: what hangs on a lease may be one, and its neighbours too.
+//!
+//! New leases are asked for their keys once. Those without keys are asked again, seldomer each
+//! time, because a lease is granted before its key is put; and a few of the others in turn,
+//! because a lease may get more keys elsewhere. What is seen on keys that are watched already
+//! needs no question.
+
+use std::collections::{HashMap, HashSet};
+
+use futures::StreamExt;
+use futures::stream::iter;
+
+use super::cover::{Cover, KUBERNETES_LEASES};
+use super::poll;
+use crate::domain::{KeyRange, LeaseId};
+use crate::event::{Denied, LeasePollCost, LeaseTtl};
+use crate::port::{Client, Etcd, PortError, Range, Want};
+
+/// What is known of the leases and where they lead.
+#[derive(Default)]
+pub(super) struct Finder {
+    cover: Cover,
+    leases: HashMap<LeaseId, Known>,
+    /// Counts calls of [`Finder::alive`].
+    round: u32,
+}
+
+/// What is known of a lease.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Known {
+    /// That it exists.
+    Name,
+    /// No keys so far: asked so many times, due again in this round.
+    Empty { asked: u32, due: u32 },
+    /// Where its keys are, as of this round.
+    Keys { round: u32 },
+}
+
+impl Finder {
+    /// Takes in which leases there are; starts a round.
+    pub fn alive(&mut self, leases: &[LeaseId]) {
+        self.round += 1;
+        let alive: HashSet<_> = leases.iter().copied().collect();
+        self.leases.retain(|lease, _| alive.contains(lease));
+        for lease in alive {
+            self.leases.entry(lease).or_insert(Known::Name);
+        }
+    }
+
+    /// Takes in that a key which is watched hangs on this lease.
+    pub fn seen(&mut self, lease: LeaseId) {
+        if !lease.is_none() {
+            self.leases.insert(lease, Known::Keys { round: self.round });
+        }
+    }
+
+    /// Leases nobody asked yet.
+    pub fn unknown(&self, most: usize) -> Vec<LeaseId> {
+        self.pick(most, |known| *known == Known::Name)
+    }
+
+    /// Leases to ask again: those without keys when they are due, and `most` of the others, the
+    /// longest unasked first.
+    pub fn due(&self, most: usize) -> Vec<LeaseId> {
+        let mut due = self.pick(usize::MAX, |known| matches!(known, Known::Empty { due, .. } if *due <= self.round));
+        let mut keyed: Vec<_> = self
+            .leases
+            .iter()
+            .filter_map(|(&lease, known)| match known {
+                Known::Keys { round } if *round < self.round => Some((*round, lease)),
+                _ => None,
+            })
+            .collect();
+        if keyed.len() > most {
+            keyed.select_nth_unstable(most);
+            keyed.truncate(most);
+        }
+        due.extend(keyed.into_iter().map(|(_, lease)| lease));
+        due
+    }
+
+    fn pick(&self, most: usize, wanted: impl Fn(&Known) -> bool) -> Vec<LeaseId> {
+        self.leases.iter().filter(|(_, known)| wanted(known)).map(|(&lease, _)| lease).take(most).collect()
+    }
+
+    /// Asks leases for their keys and takes in where those are.
+    pub async fn ask(
+        &mut self,
+        client: &Client,
+        leases: &[LeaseId],
+        mut tell: impl AsyncFnMut(LeaseTtl),
+    ) -> (LeasePollCost, Option<PortError>) {
+        let asked = poll::burst(client, leases, true, async |ttl| {
+            self.answered(&ttl);
+            tell(ttl).await;
+        });
+        let result = asked.await;
+        // Whoever did not answer is not asked again at once.
+        for lease in leases {
+            if let Some(known @ Known::Name) = self.leases.get_mut(lease) {
+                *known = Known::Empty { asked: 1, due: self.round + 1 };
+            }
+        }
+        result
+    }
+
+    fn answered(&mut self, ttl: &LeaseTtl) {
+        let Some(known) = self.leases.get_mut(&ttl.lease) else { return };
+        let keys = ttl.keys.as_deref().unwrap_or_default();
+        if keys.is_empty() {
+            let asked = if let Known::Empty { asked, .. } = known { *asked + 1 } else { 1 };
+            *known = Known::Empty { asked, due: self.round + (1 << asked.min(5)) / 2 };
+        } else {
+            *known = Known::Keys { round: self.round };
+        }
+        for key in keys {
+            self.cover.add(key);
+        }
+    }
+
+    /// Counts the keys of directories that were found and not counted yet.
+    ///
+    /// # Errors
+    /// When the connection fails. A directory that may not be counted counts as empty: reading
+    /// it says that it is denied.
+    pub async fn count(&mut self, client: &Client) -> Result<(), PortError> {
+        let mut counts = iter(self.cover.uncounted())
+            .map(|directory| async move {
+                let counted = count(client, &directory).await;
+                (directory, counted)
+            })
+            .buffer_unordered(poll::IN_FLIGHT);
+        while let Some((directory, counted)) = counts.next().await {
+            self.cover.counted(&directory, counted?);
+        }
+        Ok(())
+    }
+
+    /// Covers the leases of Kubernetes if there are any: they hang on no lease of etcd.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub async fn look_for_kubernetes(&mut self, client: &Client) -> Result<(), PortError> {
+        if count(client, KUBERNETES_LEASES).await? > 0 {
+            self.cover.add_directory(KUBERNETES_LEASES);
+        }
+        Ok(())
+    }
+
+    /// The ranges to watch.
+    pub fn ranges(&self) -> Vec<KeyRange> {
+        self.cover.ranges()
+    }
+
+    /// What to say when leases may not be listed or asked.
+    pub fn denied(user: String, why: &str) -> Denied {
+        let why =
+            format!("{why}; finding locks needs to read leases and their keys: name prefixes with --prefix instead");
+        Denied { range: KeyRange::prefix(b""), user, why }
+    }
+}
+
+async fn count(client: &Client, directory: &[u8]) -> Result<i64, PortError> {
+    match client.range(Range { want: Want::Count, serializable: true, ..Range::of(KeyRange::prefix(directory)) }).await
+    {
+        Ok(page) => Ok(page.count),
+        Err(PortError::Denied { .. }) => Ok(0),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Key;
+
+    fn answer(lease: i64, keys: &[&str]) -> LeaseTtl {
+        let keys = Some(keys.iter().map(|&key| Key::from(key)).collect());
+        LeaseTtl { lease: LeaseId(lease), granted: 10, remaining: 9, keys }
+    }
+
+    #[test]
+    fn leases_without_keys_are_asked_again_seldomer_each_time() {
+        let mut finder = Finder::default();
+        let mut asked_in = Vec::new();
+        for round in 1..=40 {
+            finder.alive(&[LeaseId(1)]);
+            let ask = [finder.unknown(9), finder.due(0)].concat();
+            if !ask.is_empty() {
+                asked_in.push(round);
+                finder.answered(&answer(1, &[]));
+            }
+        }
+        assert_eq!(asked_in, [1, 2, 4, 8, 16, 32]);
+    }
+
+    #[test]
+    fn a_lease_seen_on_a_watched_key_is_not_asked() {
+        let mut finder = Finder::default();
+        finder.alive(&[LeaseId(1), LeaseId(2)]);
+        finder.seen(LeaseId(1));
+        finder.seen(LeaseId::NONE);
+        assert_eq!(finder.unknown(9), [LeaseId(2)]);
+        assert_eq!(finder.due(9), []);
+    }
+
+    #[test]
+    fn leases_with_keys_are_asked_again_in_turn() {
+        let mut finder = Finder::default();
+        let all: Vec<_> = (1..=4).map(LeaseId).collect();
+        finder.alive(&all);
+        all.iter().for_each(|lease| finder.answered(&answer(lease.0, &["/a/b/1"])));
+        let mut asked = Vec::new();
+        for _ in 0..2 {
+            finder.alive(&all);
+            let due = finder.due(2);
+            due.iter().for_each(|lease| finder.answered(&answer(lease.0, &["/a/b/1"])));
+            asked.extend(due);
+        }
+        asked.sort();
+        assert_eq!(asked, all);
+        assert_eq!(finder.ranges(), [KeyRange::prefix(b"/a/")]);
+    }
+
+    #[test]
+    fn a_lease_that_is_gone_is_forgotten() {
+        let mut finder = Finder::default();
+        finder.alive(&[LeaseId(1)]);
+        finder.alive(&[]);
+        finder.answered(&answer(1, &["/a/b/1"]));
+        assert_eq!((finder.unknown(9), finder.leases.len()), (Vec::new(), 0));
+    }
+}

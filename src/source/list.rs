@@ -1,0 +1,144 @@
+//! Reads ranges whole, in pages, all at one revision.
+//!
+//! The next page is asked for before the last one is handed out, so that the server works
+//! while the reader does; never more than a few pages are in memory.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::Poll;
+
+use futures::future::{BoxFuture, MaybeDone, maybe_done, poll_fn};
+
+use crate::domain::{Key, KeyRange, Revision};
+use crate::event::{Denied, ListPage};
+use crate::port::{Client, Etcd, Page, PortError, Range};
+
+/// Keys a page. Smaller pages cost the server more: it walks the whole range for each.
+const PAGE: u32 = 10_000;
+/// A page's least keys, however large the values are.
+const SMALLEST_PAGE: u32 = 100;
+/// About how large a page may become.
+const PAGE_BYTES: usize = 32 << 20;
+/// From this size on a database may hold values so large that the first page starts small.
+const LARGE_DATABASE: i64 = 256 << 20;
+/// How many ranges have their first page asked for ahead of time.
+const AHEAD: usize = 8;
+
+/// What came of reading.
+#[derive(Debug)]
+pub(super) enum Read {
+    /// A page. The pages of a range come without another range's between them.
+    Page(ListPage),
+    /// A range this user may not read; the others go on.
+    Denied(Denied),
+}
+
+/// Reads ranges one after the other.
+pub(super) struct Lister {
+    client: Client,
+    serializable: bool,
+    page: u32,
+    /// The revision everything is read at, once the first answer named it.
+    revision: Option<Revision>,
+    waiting: VecDeque<KeyRange>,
+    asked: VecDeque<Asked>,
+}
+
+/// A page that was asked for.
+struct Asked {
+    range: KeyRange,
+    /// Where the page starts, when it is not the range's first.
+    from: Option<Key>,
+    answer: Pin<Box<MaybeDone<BoxFuture<'static, Result<Page, PortError>>>>>,
+}
+
+impl Lister {
+    /// Reads `ranges` in this order from a member whose database has `database` bytes in use.
+    /// With `serializable` the member answers from what it has, which works without a quorum.
+    pub fn new(client: &Client, ranges: Vec<KeyRange>, database: i64, serializable: bool) -> Self {
+        let page = if database > LARGE_DATABASE { SMALLEST_PAGE } else { PAGE };
+        let client = client.clone();
+        Self { client, serializable, page, revision: None, waiting: ranges.into(), asked: VecDeque::new() }
+    }
+
+    /// The next page, `None` when all ranges were read. Cancelling it loses nothing.
+    ///
+    /// A revision that is compacted while a range is read starts that range anew, at a newer
+    /// revision: its next page is a first one again.
+    ///
+    /// # Errors
+    /// When the connection or the server fails; what was handed out until then is incomplete.
+    pub async fn next(&mut self) -> Result<Option<Read>, PortError> {
+        loop {
+            self.ask_ahead().await;
+            let Some(front) = self.asked.front_mut() else { return Ok(None) };
+            front.answer.as_mut().await;
+            let Some(mut asked) = self.asked.pop_front() else { return Ok(None) };
+            match asked.answer.as_mut().take_output() {
+                Some(Ok(page)) => return Ok(Some(self.hand_out(asked.range, asked.from.is_none(), page).await)),
+                Some(Err(PortError::Denied { user, why, .. })) => {
+                    return Ok(Some(Read::Denied(Denied { range: asked.range, user, why })));
+                }
+                Some(Err(PortError::Compacted { .. })) => {
+                    // What was asked at the compacted revision is asked again at a newer one.
+                    self.revision = None;
+                    for later in self.asked.drain(..).rev() {
+                        self.waiting.push_front(later.range);
+                    }
+                    self.waiting.push_front(asked.range);
+                }
+                Some(Err(PortError::TooLarge { .. })) if self.page > SMALLEST_PAGE => {
+                    self.page = (self.page / 8).max(SMALLEST_PAGE);
+                    let again = self.ask(asked.range, asked.from).await;
+                    self.asked.push_front(again);
+                }
+                Some(Err(error)) => return Err(error),
+                None => {}
+            }
+        }
+    }
+
+    /// Asks for first pages ahead of time; only for one before the revision is known.
+    async fn ask_ahead(&mut self) {
+        let ahead = if self.revision.is_some() { AHEAD } else { 1 };
+        while self.asked.len() < ahead
+            && let Some(range) = self.waiting.pop_front()
+        {
+            let first = self.ask(range, None).await;
+            self.asked.push_back(first);
+        }
+    }
+
+    /// Puts a question on its way.
+    async fn ask(&self, range: KeyRange, from: Option<Key>) -> Asked {
+        let rest = KeyRange { start: from.as_ref().unwrap_or(&range.start).clone(), end: range.end.clone() };
+        // Whatever the first answer's revision is, this member has it.
+        let serializable = self.serializable || self.revision.is_some();
+        let question = Range { revision: self.revision, limit: self.page, serializable, ..Range::of(rest) };
+        let client = self.client.clone();
+        let asking: BoxFuture<'static, _> = Box::pin(async move { client.range(question).await });
+        let mut answer = Box::pin(maybe_done(asking));
+        poll_fn(|cx| {
+            let _ = answer.as_mut().poll(cx);
+            Poll::Ready(())
+        })
+        .await;
+        Asked { range, from, answer }
+    }
+
+    async fn hand_out(&mut self, range: KeyRange, first: bool, page: Page) -> Read {
+        let revision = *self.revision.get_or_insert(page.header.revision);
+        let bytes: usize = page.keys.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
+        if let Some(fitting) = (PAGE_BYTES * page.keys.len()).checked_div(bytes) {
+            self.page = u32::try_from(fitting).unwrap_or(PAGE).clamp(SMALLEST_PAGE, PAGE);
+        }
+        let last_key = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
+        let last = last_key.is_none();
+        if last_key.is_some() {
+            let next = self.ask(range.clone(), last_key).await;
+            self.asked.push_front(next);
+        }
+        Read::Page(ListPage { range, revision, keys: page.keys, first, last })
+    }
+}

@@ -1,0 +1,167 @@
+//! Asks once and is done: what commands like `ls` and `members` need.
+
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+
+use super::discover::Finder;
+use super::list::{Lister, Read};
+use super::{SourceError, Watching, members, poll};
+use crate::domain::{KeyRange, LeaseId};
+use crate::event::{LeasePollCost, Observation, Stamped};
+use crate::port::pool::Connected;
+use crate::port::{Client, Clock, Etcd, Pool, PortError};
+
+/// How many leases are asked for their keys before what they lead to is read: the keys read
+/// name their leases, which then need not be asked.
+const LEASES_AT_ONCE: usize = 512;
+
+/// Connects to the first endpoint that answers.
+///
+/// # Errors
+/// When none does, with every endpoint's reason.
+pub async fn connect(pool: &Pool) -> Result<Connected, SourceError> {
+    pool.connect_any().await.map_err(SourceError::NoEndpoint)
+}
+
+/// Reads everything that is to be watched, once: `Cluster`, `Scope` and `Listed`, `Denied` for
+/// what may not be read, and when locks are to be found also `LeaseList` and a `LeaseTtl` with
+/// keys for each lease that was asked.
+///
+/// When the member knows no leader it is read from what it has, which may be old.
+///
+/// # Errors
+/// When a call fails for another reason than a missing permission.
+pub async fn snapshot(
+    connected: &Connected,
+    watching: &Watching,
+    clock: &Clock,
+    sink: &mut impl FnMut(Stamped<Observation>),
+) -> Result<(), SourceError> {
+    let mut tell = |what| sink(Stamped { at: clock.now(), what });
+    tell(Observation::Cluster(connected.header.cluster));
+    match watching {
+        Watching::Prefixes(_) => {
+            let ranges = watching.ranges();
+            tell(Observation::Scope(ranges.clone()));
+            Ok(read(connected, ranges, &mut tell, |_| {}).await?)
+        }
+        Watching::Discover => discover(connected, &mut tell).await,
+    }
+}
+
+async fn discover(connected: &Connected, tell: &mut impl FnMut(Observation)) -> Result<(), SourceError> {
+    let client = &connected.client;
+    let mut finder = Finder::default();
+    let leases = match client.leases().await {
+        Ok(leases) => leases,
+        Err(PortError::Denied { user, why, .. }) => {
+            tell(Observation::Scope(Vec::new()));
+            tell(Observation::Denied(Finder::denied(user, &why)));
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    tell(Observation::LeaseList(leases.clone()));
+    finder.alive(&leases);
+    finder.look_for_kubernetes(client).await?;
+    let mut scope: Option<Vec<KeyRange>> = None;
+    let mut denied = None;
+    loop {
+        let unknown = finder.unknown(LEASES_AT_ONCE);
+        match finder.ask(client, &unknown, async |ttl| tell(Observation::LeaseTtl(ttl))).await.1 {
+            Some(PortError::Denied { user, why, .. }) => denied = Some(Finder::denied(user, &why)),
+            // What was not asked cannot be found: better no answer than half of one.
+            Some(error) => return Err(error.into()),
+            None => {}
+        }
+        finder.count(client).await?;
+        let ranges = finder.ranges();
+        if scope.as_ref() != Some(&ranges) {
+            tell(Observation::Scope(ranges.clone()));
+            let old = scope.replace(ranges.clone()).unwrap_or_default();
+            let new = ranges.into_iter().filter(|range| !old.contains(range)).collect();
+            read(connected, new, tell, |lease| finder.seen(lease)).await?;
+        }
+        if finder.unknown(1).is_empty() {
+            denied.into_iter().for_each(|denied| tell(Observation::Denied(denied)));
+            return Ok(());
+        }
+    }
+}
+
+/// Reads ranges and tells of them; `lease` gets the lease of every key.
+async fn read(
+    connected: &Connected,
+    ranges: Vec<KeyRange>,
+    tell: &mut impl FnMut(Observation),
+    mut lease: impl FnMut(LeaseId),
+) -> Result<(), PortError> {
+    let database = connected.status.as_ref().map_or(0, |status| status.db_in_use);
+    let mut lister = Lister::new(&connected.client, ranges, database, connected.is_leaderless());
+    while let Some(read) = lister.next().await? {
+        match read {
+            Read::Page(page) => {
+                page.keys.iter().for_each(|kv| lease(kv.lease));
+                tell(Observation::Listed(page));
+            }
+            Read::Denied(denied) => tell(Observation::Denied(denied)),
+        }
+    }
+    Ok(())
+}
+
+/// Asks leases how long they live, of the leader where it can be reached: a `LeaseTtl` each and
+/// at the end `LeasesPolled`. An answer that does not come in a second is counted as failed.
+pub async fn poll_leases(
+    pool: &Pool,
+    connected: &Connected,
+    leases: &[LeaseId],
+    with_keys: bool,
+    clock: &Clock,
+    sink: &mut impl FnMut(Stamped<Observation>),
+) -> LeasePollCost {
+    let mut tell = |what| sink(Stamped { at: clock.now(), what });
+    let leader = leader(pool, connected).await;
+    let client = leader.as_ref().unwrap_or(&connected.client);
+    let (cost, _) = poll::burst(client, leases, with_keys, async |ttl| tell(Observation::LeaseTtl(ttl))).await;
+    tell(Observation::LeasesPolled(cost));
+    cost
+}
+
+/// A connection to the leader, unless the one there is goes to it or it cannot be reached.
+async fn leader(pool: &Pool, connected: &Connected) -> Option<Client> {
+    let leader = connected.leader().filter(|leader| *leader != connected.header.member)?;
+    let (_, members) = connected.client.members().await.ok()?;
+    let member = members.iter().find(|member| member.id == leader)?;
+    pool.member(member).await.ok()
+}
+
+/// Asks for the members, and each of them about itself: `Members`, a `Status` each as they come,
+/// and the `Alarms` those tell of when any member answered.
+///
+/// # Errors
+/// When the members cannot be listed.
+pub async fn poll_members(
+    pool: &Pool,
+    connected: &Connected,
+    clock: &Clock,
+    sink: &mut impl FnMut(Stamped<Observation>),
+) -> Result<(), SourceError> {
+    let mut tell = |what| sink(Stamped { at: clock.now(), what });
+    let (_, members) = connected.client.members().await?;
+    pool.learn(&members);
+    tell(Observation::Members(members.clone()));
+    let mut asked: FuturesUnordered<_> =
+        members.iter().map(|member| async { (member.id, members::status(pool, member).await) }).collect();
+    let mut errors: Option<Vec<String>> = None;
+    while let Some((member, answer)) = asked.next().await {
+        if let Ok(status) = &answer {
+            errors.get_or_insert_default().extend(status.errors.iter().cloned());
+        }
+        tell(Observation::Status { member, answer });
+    }
+    if let Some(errors) = errors {
+        tell(Observation::Alarms(members::alarms(&errors)));
+    }
+    Ok(())
+}

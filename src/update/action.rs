@@ -1,0 +1,393 @@
+//! A person did something: what it means, and what comes of it.
+
+use crate::effect::{Effect, Effects};
+use crate::input::action::Action;
+use crate::input::{Chord, Hits, Input, keymap};
+use crate::model::Model;
+use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
+
+use super::{copying, moving, navigating, pointer, typing};
+
+/// Takes in what a person did, given where things were drawn when it was done.
+pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
+    model.ui.panes.clear();
+    model.ui.panes.extend_from_slice(hits.panes());
+    let effects = match input {
+        Input::Key(chord) => key(model, chord),
+        Input::Mouse(mouse) => pointer::mouse(model, mouse, hits),
+        Input::Paste(text) => {
+            typing::insert(model, &text);
+            Effects::new()
+        }
+        Input::Resize(columns, rows) => {
+            model.ui.size = (columns, rows);
+            Effects::new()
+        }
+        // While it was behind others, something else may have written into the terminal.
+        Input::Focus(true) => vec![Effect::Redraw],
+        Input::Focus(false) => return Effects::new(),
+    };
+    model.ui.touch();
+    effects
+}
+
+fn key(model: &mut Model, chord: Chord) -> Effects {
+    if let Some(action) = keymap::action(model.ui.contexts(), chord) {
+        return perform(model, action);
+    }
+    if model.ui.prompt.is_some() {
+        if let Some(char) = chord.typed() {
+            typing::insert(model, char.encode_utf8(&mut [0; 4]));
+        }
+    } else if model.ui.layer == Layer::Copy {
+        // A key that copies nothing takes the question away.
+        model.ui.layer = Layer::None;
+    }
+    Effects::new()
+}
+
+/// Does what a key, a click or a command asks for.
+pub fn perform(model: &mut Model, action: Action) -> Effects {
+    let ui = &mut model.ui;
+    match action {
+        Action::Go(motion) => moving::go(model, motion),
+        Action::NextPane => moving::focus(ui, 1, true),
+        Action::PreviousPane => moving::focus(ui, -1, true),
+        Action::PaneRight => moving::focus(ui, 1, false),
+        Action::PaneLeft => moving::focus(ui, -1, false),
+        Action::Show(screen) => navigating::show(model, screen),
+        Action::Open => navigating::open(model),
+        Action::Back => navigating::back(model),
+        Action::Filter => match &ui.layer {
+            Layer::Help { filter } => ui.prompt = Some(Prompt::new(Purpose::HelpFilter, filter)),
+            _ => ui.prompt = Some(Prompt::new(Purpose::Filter, ui.filter.text())),
+        },
+        Action::Command => ui.prompt = Some(Prompt::new(Purpose::Command, "")),
+        Action::NextSort => {
+            (ui.sort, ui.reversed) = (ui.sort.next(), false);
+            ui.spoil();
+        }
+        Action::SortBy(sort) => {
+            ui.reversed = ui.sort == sort && !ui.reversed;
+            ui.sort = sort;
+            ui.spoil();
+        }
+        Action::ReverseSort => {
+            ui.reversed = !ui.reversed;
+            ui.spoil();
+        }
+        Action::Pause => {
+            if model.is_paused() {
+                model.resume();
+            } else {
+                model.pause();
+            }
+            model.ui.spoil();
+        }
+        Action::Faster => refresh(model, Refresh::faster),
+        Action::Slower => refresh(model, Refresh::slower),
+        Action::Copy => ui.layer = Layer::Copy,
+        Action::CopyOne(what) => {
+            ui.layer = Layer::None;
+            return copying::copy(model, what);
+        }
+        Action::NextTheme => next_theme(model),
+        Action::Mouse => {
+            ui.mouse = !ui.mouse;
+            let captured = ui.mouse;
+            tell(model, Notice::Mouse(captured));
+            return vec![Effect::CaptureMouse(captured)];
+        }
+        Action::All => {
+            ui.all = !ui.all;
+            ui.spoil();
+            let all = ui.all;
+            tell(model, Notice::All(all));
+        }
+        Action::Help => {
+            ui.layer = match ui.layer {
+                Layer::Help { .. } => Layer::None,
+                _ => Layer::Help { filter: String::new() },
+            };
+            ui.scrolled[crate::input::Pane::Help as usize] = 0;
+        }
+        Action::Redraw => return vec![Effect::Redraw],
+        Action::Suspend => return vec![Effect::Suspend],
+        Action::Quit => return vec![Effect::Quit],
+        Action::Edit(edit) => return typing::edit(model, edit),
+    }
+    Effects::new()
+}
+
+/// Shows a message for a while.
+pub fn tell(model: &mut Model, notice: Notice) {
+    let now = model.live().now();
+    model.ui.toast = Some(Toast::new(notice, now));
+}
+
+/// Uses a theme.
+pub fn use_theme(model: &mut Model, name: String) {
+    model.ui.theme.clone_from(&name);
+    tell(model, Notice::Theme(name));
+}
+
+fn next_theme(model: &mut Model) {
+    let ui = &model.ui;
+    let at = ui.themes.iter().position(|name| *name == ui.theme);
+    let next = at.map_or(0, |at| (at + 1) % ui.themes.len());
+    if let Some(name) = ui.themes.get(next).cloned() {
+        use_theme(model, name);
+    }
+}
+
+fn refresh(model: &mut Model, choose: impl FnOnce(Refresh) -> Option<Refresh>) {
+    let now = model.ui.refresh;
+    let notice = match choose(now) {
+        Some(refresh) => {
+            model.ui.refresh = refresh;
+            model.live_mut().poll_every(refresh.period());
+            Notice::Refresh(refresh.period())
+        }
+        None => Notice::RefreshLimit(now.period()),
+    };
+    tell(model, notice);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Millis;
+    use crate::event::{LinkState, Observation};
+    use crate::input::{Sort, Target};
+    use crate::update::testing::{World, lease_of};
+
+    fn world() -> World {
+        World::new(&[("/a", 1), ("/b", 3), ("/c", 0)])
+    }
+
+    #[test]
+    fn q_and_ctrl_c_quit_and_ctrl_c_does_so_wherever_one_is() {
+        assert_eq!(world().keys("q"), [Effect::Quit]);
+        for before in ["", "/q", ":q", "?", "y", "?/x", "<Enter>", "3"] {
+            let mut world = world();
+            world.keys(before);
+            assert_eq!(world.keys("<C-c>"), [Effect::Quit], "after {before:?}");
+        }
+    }
+
+    #[test]
+    fn q_types_where_one_types_and_closes_what_lies_on_top() {
+        let mut world = world();
+        assert_eq!(world.keys("/q"), []);
+        assert_eq!(world.model.ui.filter.text(), "q");
+        assert_eq!(world.keys("<Esc>?q"), [], "the help closes");
+        assert_eq!(world.model.ui.layer, Layer::None);
+        assert_eq!(world.keys("q"), [Effect::Quit]);
+    }
+
+    #[test]
+    fn sorts_go_round_and_turn_round() {
+        let mut world = world();
+        assert_eq!(world.listed(), ["/b", "/a", "/c"], "most waiters first");
+        world.keys("S");
+        assert_eq!(world.listed(), ["/c", "/a", "/b"]);
+        world.keys("s");
+        assert_eq!((world.model.ui.sort, world.listed()), (Sort::Name, ["/a", "/b", "/c"].map(String::from).to_vec()));
+        for sort in [Sort::Held, Sort::Ttl, Sort::Handovers, Sort::Wait] {
+            world.keys("s");
+            assert_eq!((world.model.ui.sort, world.model.ui.reversed), (sort, false));
+        }
+    }
+
+    #[test]
+    fn least_time_left_comes_first_and_unknown_times_last() {
+        let mut world = world();
+        world.ttl(lease_of("/a", 0), 60, 40);
+        world.ttl(lease_of("/c", 0), 60, 5);
+        world.keys(":sort ttl<Enter>");
+        assert_eq!(world.listed(), ["/c", "/a", "/b"]);
+        world.ttl(lease_of("/b", 0), 60, -3);
+        world.pass(0);
+        assert_eq!(world.listed(), ["/b", "/c", "/a"], "overdue before all others");
+    }
+
+    #[test]
+    fn many_locks_are_listed_anew_twice_a_second_at_most() {
+        let names: Vec<String> = (0..2_001).map(|n| format!("/{n:04}")).collect();
+        let many: Vec<(&str, usize)> = names.iter().map(|name| (name.as_str(), 0)).collect();
+        let mut world = World::new(&[]);
+        world.list(&many);
+        world.pass(500);
+        assert_eq!(world.listed().len(), 2_001);
+        let more: Vec<_> = many.iter().copied().chain([("/new", 3)]).collect();
+        world.list(&more);
+        assert_eq!(world.listed()[0], "/0000", "not yet");
+        assert_eq!(world.model.next_tick(), Some(world.now() + Millis(500)).min(world.model.live().next_deadline()));
+        world.pass(500);
+        assert_eq!(world.listed()[0], "/new");
+        world.keys("S");
+        assert_eq!(world.listed()[2_001], "/new", "what a person asks for comes at once");
+    }
+
+    #[test]
+    fn a_click_on_a_header_sorts_and_the_next_turns_round() {
+        let mut world = world();
+        world.click(Target::Do(Action::SortBy(Sort::Name)));
+        assert_eq!(world.listed(), ["/a", "/b", "/c"]);
+        world.click(Target::Do(Action::SortBy(Sort::Name)));
+        assert_eq!(world.listed(), ["/c", "/b", "/a"]);
+        world.click(Target::Do(Action::SortBy(Sort::Wait)));
+        assert_eq!(world.listed(), ["/b", "/a", "/c"]);
+    }
+
+    #[test]
+    fn while_paused_the_intake_goes_on_and_the_screen_stands_still() {
+        let mut world = world();
+        world.keys(" ");
+        assert!(world.model.is_paused());
+        world.list(&[("/a", 1), ("/b", 3), ("/c", 0), ("/d", 9)]);
+        assert_eq!(world.listed(), ["/b", "/a", "/c"]);
+        assert!(world.model.missed_while_paused() > 0);
+        world.keys("S");
+        assert_eq!(world.listed(), ["/c", "/a", "/b"], "what is held still can be looked at");
+        world.keys("S ");
+        assert_eq!(world.listed(), ["/d", "/b", "/a", "/c"]);
+        assert_eq!(world.model.missed_while_paused(), 0);
+    }
+
+    #[test]
+    fn nothing_counts_down_while_paused() {
+        let mut world = world();
+        let drawn = world.now();
+        world.model.ui.reduce_motion = true;
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(1_000)));
+        world.keys(" ");
+        assert_eq!(world.model.next_frame(drawn), None);
+    }
+
+    #[test]
+    fn without_a_holder_on_the_screen_no_time_is_drawn_anew() {
+        let mut world = world();
+        let drawn = world.now() + Millis(10_000);
+        world.keys("6");
+        assert_eq!(world.model.next_frame(drawn), None);
+        world.observe(Observation::Link(LinkState::Retrying {
+            attempt: 1,
+            next_at: drawn + Millis(2_500),
+            why: vec![],
+        }));
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(1_000)), "the next try counts down everywhere");
+    }
+
+    #[test]
+    fn a_changed_row_is_marked_for_a_while_unless_motion_is_reduced() {
+        let mut world = world();
+        world.pass(5_000);
+        world.list(&[("/a", 1), ("/b", 3), ("/c", 5)]);
+        let drawn = world.now();
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(600)));
+        assert_eq!(world.model.next_frame(drawn + Millis(600)), Some(drawn + Millis(1_600)));
+        world.model.ui.reduce_motion = true;
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(1_000)));
+    }
+
+    #[test]
+    fn refresh_changes_within_its_limits_and_the_polls_follow() {
+        let mut world = world();
+        world.keys("+");
+        assert_eq!(world.toast(), "refresh stays at every 1 s");
+        world.keys("-");
+        assert_eq!(world.toast(), "refresh every 2 s");
+        assert_eq!(world.model.ui.refresh.period(), Millis(2_000));
+        world.pass(10_000);
+        assert_eq!(world.pass(1_000), [], "a burst every second no more");
+        assert!(matches!(world.pass(1_000)[..], [Effect::PollLeases(_)]));
+        world.keys("----");
+        assert_eq!(world.toast(), "refresh stays at every 30 s");
+    }
+
+    #[test]
+    fn themes_go_round_by_key_and_by_name() {
+        let mut world = world();
+        world.keys("t");
+        assert_eq!((world.model.ui.theme.as_str(), world.toast().as_str()), ("light", "theme light"));
+        world.keys("tt");
+        assert_eq!(world.model.ui.theme, "dark");
+        world.keys(":theme mono<Enter>");
+        assert_eq!(world.model.ui.theme, "mono");
+        world.model.ui.themes.clear();
+        world.keys("t");
+        assert_eq!(world.model.ui.theme, "mono");
+    }
+
+    #[test]
+    fn the_mouse_is_left_to_the_terminal_and_taken_back() {
+        let mut world = world();
+        assert_eq!(world.keys("m"), [Effect::CaptureMouse(false)]);
+        assert_eq!(world.keys("m"), [Effect::CaptureMouse(true)]);
+    }
+
+    #[test]
+    fn a_message_goes_by_itself() {
+        let mut world = world();
+        world.keys("t");
+        let until = world.model.ui.toast.as_ref().unwrap().until;
+        assert!(world.model.next_tick().unwrap() <= until);
+        world.pass(3_999);
+        assert!(world.model.ui.toast.is_some());
+        let before = world.model.version();
+        world.pass(1);
+        assert_eq!(world.model.ui.toast, None);
+        assert!(world.model.version() > before, "which is something to draw");
+    }
+
+    #[test]
+    fn the_help_opens_closes_and_filters() {
+        let mut world = world();
+        world.keys("?/sort");
+        assert_eq!(world.model.ui.layer, Layer::Help { filter: "sort".into() });
+        assert_eq!(world.listed().len(), 3, "the list is not filtered");
+        world.keys("<Enter>");
+        assert_eq!(world.model.ui.layer, Layer::Help { filter: "sort".into() });
+        world.keys("/<Esc>");
+        assert_eq!(world.model.ui.layer, Layer::Help { filter: String::new() });
+        world.keys("<Esc>");
+        assert_eq!(world.model.ui.layer, Layer::None);
+    }
+
+    #[test]
+    fn suspend_and_redraw_are_left_to_the_rim() {
+        assert_eq!(world().keys("<C-z>"), [Effect::Suspend]);
+        assert_eq!(world().keys("<C-l>"), [Effect::Redraw]);
+        assert_eq!(world().input(Input::Focus(true)), [Effect::Redraw]);
+        assert_eq!(world().input(Input::Focus(false)), []);
+    }
+
+    #[test]
+    fn a_paste_is_text_or_nothing() {
+        let mut world = world();
+        assert_eq!(world.input(Input::Paste("q:q\r".into())), []);
+        assert_eq!(world.model.ui.prompt, None);
+        world.keys("/");
+        world.input(Input::Paste("/b\n".into()));
+        assert_eq!(world.model.ui.filter.text(), "/b ");
+    }
+
+    #[test]
+    fn keys_that_mean_nothing_do_nothing() {
+        let mut world = world();
+        let before = format!("{:?}", world.model.ui.screen);
+        assert_eq!(world.keys("5Z<C-x>"), []);
+        assert_eq!(format!("{:?}", world.model.ui.screen), before);
+    }
+
+    #[test]
+    fn all_shows_what_is_no_lock() {
+        let mut world = world();
+        world.keys("a");
+        assert_eq!(world.toast(), "all leased keys");
+        assert!(world.model.ui.all);
+        world.keys("a");
+        assert_eq!(world.toast(), "locks only");
+    }
+}

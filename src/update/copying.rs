@@ -1,0 +1,119 @@
+//! Putting something of the selection on the clipboard.
+
+use crate::domain::{LeaseId, Revision};
+use crate::effect::{Effect, Effects};
+use crate::input::Screen;
+use crate::input::action::Copied;
+use crate::model::ui::{Notice, Ui};
+use crate::model::{Facts, KeyView, LockView, Model};
+
+use super::action::tell;
+
+/// Copies one thing of what is selected, or says that there is no such thing.
+pub fn copy(model: &mut Model, what: Copied) -> Effects {
+    let Some(text) = text(&model.ui, model.shown(), what) else {
+        tell(model, Notice::NothingToCopy(what));
+        return Effects::new();
+    };
+    tell(model, Notice::Copied(what));
+    vec![Effect::Copy(text)]
+}
+
+fn text(ui: &Ui, facts: &Facts, what: Copied) -> Option<String> {
+    let (lock, key, lease) = selection(ui, facts);
+    match what {
+        Copied::Name => lock.map(|lock| pasteable(lock.name())),
+        Copied::Key => key.map(|key| pasteable(key.key())),
+        Copied::Lease => Some(lease).filter(|lease| !lease.is_none()).map(|lease| lease.to_string()),
+        // A fencing token is a holder's.
+        Copied::Token => lock.and_then(|lock| lock.holder()).map(|holder| {
+            let Revision(token) = holder.token();
+            token.to_string()
+        }),
+    }
+}
+
+/// The lock, the key and the lease that are selected on the screen.
+fn selection<'a>(ui: &Ui, facts: &'a Facts) -> (Option<LockView<'a>>, Option<KeyView<'a>>, LeaseId) {
+    match ui.screen {
+        Screen::Locks | Screen::Lock => {
+            let key = ui.selected_key(facts);
+            (ui.shown_lock(facts), key, key.map_or(LeaseId::NONE, |key| key.lease()))
+        }
+        Screen::Leases => {
+            let lease = ui.selected_lease();
+            let key = lease.and_then(|id| facts.lease(id)).and_then(|lease| lease.keys().into_iter().next());
+            let lock = key.and_then(|key| facts.lock_of(key.entry()));
+            (lock, key, lease.unwrap_or_default())
+        }
+        Screen::Members | Screen::Log => (None, None, LeaseId::NONE),
+    }
+}
+
+/// The bytes as text that does nothing by itself when it is pasted into a shell: whatever is
+/// not printable is written as an escape.
+fn pasteable(bytes: &[u8]) -> String {
+    match std::str::from_utf8(bytes) {
+        Ok(text) if !text.chars().any(char::is_control) => text.to_owned(),
+        _ => bytes.escape_ascii().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::update::testing::{World, copied, lease_of};
+
+    #[test]
+    fn y_asks_what_to_copy_and_copies_it() {
+        let mut world = World::new(&[("/a", 0), ("/b", 3)]);
+        assert_eq!(copied(&world.keys("yn")), Some("/b"));
+        assert_eq!(world.toast(), "lock name copied");
+        let lease = lease_of("/b", 0);
+        assert_eq!(copied(&world.keys("yk")), Some(format!("/b/{lease}").as_str()));
+        assert_eq!(copied(&world.keys("yl")), Some(lease.to_string().as_str()));
+        let token = world.model.shown().lock_named(b"/b").unwrap().holder().unwrap().token();
+        assert_eq!(copied(&world.keys("yt")), Some(token.to_string().as_str()));
+    }
+
+    #[test]
+    fn in_a_queue_the_selected_key_is_copied() {
+        let mut world = World::new(&[("/b", 3)]);
+        assert_eq!(copied(&world.keys("<Enter>jjyl")), Some(lease_of("/b", 2).to_string().as_str()));
+    }
+
+    #[test]
+    fn on_the_leases_the_lease_and_what_hangs_on_it_are_copied() {
+        let mut world = World::new(&[("/b", 0)]);
+        assert_eq!(copied(&world.keys("3yl")), Some(lease_of("/b", 0).to_string().as_str()));
+        assert_eq!(copied(&world.keys("yn")), Some("/b"));
+    }
+
+    #[test]
+    fn what_is_not_there_is_not_copied() {
+        let mut world = World::new(&[]);
+        for (keys, told) in [
+            ("yn", "no lock name to copy here"),
+            ("yl", "no lease id to copy here"),
+            ("4yk", "no key to copy here"),
+            ("yt", "no fencing token to copy here"),
+        ] {
+            assert_eq!((world.keys(keys), world.toast().as_str()), (Effects::new(), told));
+        }
+    }
+
+    #[test]
+    fn another_key_takes_the_question_away() {
+        let mut world = World::new(&[("/b", 0)]);
+        assert_eq!(world.keys("yx"), []);
+        assert_eq!(world.keys("q"), [Effect::Quit]);
+    }
+
+    #[test]
+    fn a_key_with_control_characters_pastes_as_its_escape() {
+        assert_eq!(pasteable("/schlüssel a".as_bytes()), "/schlüssel a");
+        assert_eq!(pasteable(b"/a\nrm -rf ~\n"), "/a\\nrm -rf ~\\n");
+        assert_eq!(pasteable(b"/a\x1b[31m"), "/a\\x1b[31m");
+        assert_eq!(pasteable(b"/\xff"), "/\\xff");
+    }
+}

@@ -1,0 +1,194 @@
+//! Typing a filter or a command.
+
+use crate::effect::Effects;
+use crate::input::action::Edit;
+use crate::input::command::{self, Command, Direction};
+use crate::model::Model;
+use crate::model::ui::{Layer, Notice, Purpose};
+
+use super::action::{perform, tell, use_theme};
+use super::navigating::{open_named, set_filter};
+
+/// Puts text into the line, if one is being typed.
+pub fn insert(model: &mut Model, text: &str) {
+    if let Some(prompt) = &mut model.ui.prompt {
+        prompt.line.insert(text);
+        prompt.changed();
+        filter_live(model);
+    }
+}
+
+/// Changes the line, uses it, or gives it up.
+pub fn edit(model: &mut Model, edit: Edit) -> Effects {
+    let (facts, ui) = model.shown_and_ui();
+    let Some(prompt) = &mut ui.prompt else { return Effects::new() };
+    match edit {
+        Edit::Accept => return accept(model),
+        Edit::Cancel => cancel(model),
+        Edit::Complete => {
+            let rows = ui.lock_order.rows().iter();
+            let names = rows.filter_map(|&ix| std::str::from_utf8(facts.lock(ix)?.name()).ok());
+            prompt.complete(&ui.themes, names);
+        }
+        Edit::Earlier => prompt.earlier(&ui.typed),
+        Edit::Later => prompt.later(&ui.typed),
+        _ => {
+            prompt.line.edit(edit);
+            prompt.changed();
+            filter_live(model);
+        }
+    }
+    Effects::new()
+}
+
+/// A filter works while it is typed.
+fn filter_live(model: &mut Model) {
+    let ui = &mut model.ui;
+    let Some(prompt) = &ui.prompt else { return };
+    let text = prompt.line.text().to_owned();
+    match (prompt.purpose, &mut ui.layer) {
+        (Purpose::Filter, _) => set_filter(ui, &text),
+        (Purpose::HelpFilter, Layer::Help { filter }) => *filter = text,
+        (Purpose::HelpFilter | Purpose::Command, _) => {}
+    }
+}
+
+fn cancel(model: &mut Model) {
+    let ui = &mut model.ui;
+    let Some(prompt) = ui.prompt.take() else { return };
+    match (prompt.purpose, &mut ui.layer) {
+        (Purpose::Filter, _) => set_filter(ui, ""),
+        (Purpose::HelpFilter, Layer::Help { filter }) => filter.clear(),
+        (Purpose::HelpFilter | Purpose::Command, _) => {}
+    }
+}
+
+fn accept(model: &mut Model) -> Effects {
+    let Some(prompt) = model.ui.prompt.take() else { return Effects::new() };
+    if prompt.purpose != Purpose::Command {
+        return Effects::new();
+    }
+    let line = prompt.line.text();
+    if !line.trim().is_empty() {
+        model.ui.typed.remember(line);
+    }
+    match command::parse(line, &model.ui.themes) {
+        Ok(None) => Effects::new(),
+        Ok(Some(command)) => carry_out(model, command),
+        Err(error) => {
+            tell(model, Notice::Command(error));
+            Effects::new()
+        }
+    }
+}
+
+fn carry_out(model: &mut Model, command: Command) -> Effects {
+    match command {
+        Command::Do(action) => return perform(model, action),
+        Command::Sort(sort, direction) => {
+            let ui = &mut model.ui;
+            ui.sort = sort;
+            ui.reversed = match direction {
+                Direction::Own => false,
+                Direction::Ascending => sort.starts_with_largest(),
+                Direction::Descending => !sort.starts_with_largest(),
+            };
+            ui.spoil();
+        }
+        Command::Theme(name) => use_theme(model, name),
+        Command::Filter(text) => set_filter(&mut model.ui, &text),
+        Command::Lock(name) => open_named(model, name),
+    }
+    Effects::new()
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::effect::Effect;
+    use crate::input::{Screen, Sort};
+    use crate::update::testing::World;
+
+    fn world() -> World {
+        World::new(&[("/jobs/a", 1), ("/jobs/b", 3), ("/cron", 0)])
+    }
+
+    #[test]
+    fn the_list_narrows_while_the_filter_is_typed_and_widens_with_esc() {
+        let mut world = world();
+        world.keys("/jo");
+        assert_eq!(world.listed(), ["/jobs/b", "/jobs/a"]);
+        world.keys("bs/a");
+        assert_eq!(world.listed(), ["/jobs/a"]);
+        world.keys("<Backspace>");
+        assert_eq!(world.listed().len(), 2);
+        world.keys("<Esc>");
+        assert_eq!(world.listed().len(), 3);
+        assert!(world.model.ui.prompt.is_none() && world.model.ui.filter.is_empty());
+    }
+
+    #[test]
+    fn enter_keeps_the_filter_and_slash_goes_on_with_it() {
+        let mut world = world();
+        world.keys("/!jobs<Enter>");
+        assert_eq!(world.listed(), ["/cron"]);
+        assert_eq!(world.model.ui.lock_order.total(), 3);
+        world.keys("/");
+        assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "!jobs");
+        world.keys("<Enter><Esc>");
+        assert_eq!(world.listed().len(), 3, "esc on the list takes the filter away");
+    }
+
+    #[test]
+    fn a_lock_is_found_by_its_holders_lease() {
+        let mut world = world();
+        let lease = crate::update::testing::lease_of("/cron", 0);
+        world.keys(&format!("/{lease}"));
+        assert_eq!(world.listed(), ["/cron"]);
+    }
+
+    #[test]
+    fn commands_do_what_they_say() {
+        let mut world = world();
+        assert_eq!(world.keys(":q<Enter>"), [Effect::Quit]);
+        world.keys(":leases<Enter>");
+        assert_eq!(world.model.ui.screen, Screen::Leases);
+        world.keys(":locks<Enter>:sort name desc<Enter>");
+        assert_eq!(world.listed(), ["/jobs/b", "/jobs/a", "/cron"]);
+        world.keys(":sort wait asc<Enter>");
+        assert_eq!((world.model.ui.sort, world.listed()[0].as_str()), (Sort::Wait, "/cron"));
+        world.keys(":filter cron<Enter>");
+        assert_eq!(world.listed(), ["/cron"]);
+        world.keys(":filter<Enter>");
+        assert_eq!(world.listed().len(), 3);
+    }
+
+    #[test]
+    fn a_mistake_is_told_and_can_be_called_back() {
+        let mut world = world();
+        world.keys(":sort size<Enter>");
+        assert_eq!(world.toast(), "`sort` wants wait, name, held, ttl or handovers, not `size`");
+        assert!(world.model.ui.toast.as_ref().unwrap().notice.is_error());
+        world.keys(":<Up>");
+        assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "sort size");
+        world.keys("<C-w>ttl<Enter>");
+        assert_eq!(world.model.ui.sort, Sort::Ttl);
+    }
+
+    #[test]
+    fn tab_completes_commands_themes_and_locks() {
+        let mut world = world();
+        world.keys(":the<Tab> l<Tab><Enter>");
+        assert_eq!(world.model.ui.theme, "light");
+        world.keys(":lock /c<Tab><Enter>");
+        assert_eq!(world.model.ui.opened.as_ref().unwrap().name, "/cron".into());
+    }
+
+    #[test]
+    fn esc_gives_a_command_up_and_an_empty_one_does_nothing() {
+        let mut world = world();
+        assert_eq!(world.keys(":quit<Esc>"), []);
+        assert!(world.model.ui.prompt.is_none());
+        assert_eq!(world.keys(":<Enter>"), []);
+        assert_eq!(world.toast(), "");
+    }
+}

@@ -1,0 +1,164 @@
+//! Everything that is drawn.
+//!
+//! ```text
+//! (&Model, &Theme, Frame) ──► screen ──► widgets ──► canvas ──► cells
+//!                                                      └──► Hits: what lies where
+//! ```
+//!
+//! The view holds no state and changes nothing: the same model gives the same cells. Only
+//! rows that can be seen are turned into widgets, so that a frame costs the same for a
+//! hundred locks and for a hundred thousand.
+
+pub mod canvas;
+mod client;
+mod empty;
+pub mod glyphs;
+mod header;
+mod layout;
+mod leases;
+mod list;
+mod lock;
+mod locks;
+mod log;
+mod members;
+mod prompt;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+pub mod text;
+pub mod theme;
+pub mod widget;
+
+use ratatui::Frame;
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use crate::domain::Millis;
+use crate::input::{Hits, Pane, Screen};
+use crate::model::Model;
+use crate::model::ui::Layer;
+use canvas::Canvas;
+use layout::{Chrome, SMALLEST, Size};
+use leases::Leases;
+use list::List;
+use lock::Lock;
+use locks::Locks;
+use theme::{Role, Theme};
+use widget::{footer, help, notice};
+
+/// Draws a frame; returns what lies where on it.
+pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Hits {
+    let mut canvas = Canvas::new(frame.buffer_mut(), theme);
+    draw_on(&mut canvas, model);
+    let cursor = prompt::draw(&mut canvas, model);
+    let hits = canvas.hits;
+    if let Some(cursor) = cursor {
+        frame.set_cursor_position(cursor);
+    }
+    hits
+}
+
+fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
+    let area = canvas.area();
+    let size = Size::of(area);
+    if size == Size::TooSmall {
+        return draw_too_small(canvas, area);
+    }
+    let chrome = Chrome::of(area);
+    header::draw(canvas, chrome.header, model);
+    let oldest = draw_screen(canvas, chrome.body, model, size);
+    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(54)));
+    header::draw_tabs(canvas, chrome.tabs, model.ui.screen, &right);
+    header::draw_status(canvas, chrome.status, model, oldest);
+    footer::footer(canvas, chrome.footer, model.ui.contexts());
+    match &model.ui.layer {
+        Layer::None => {}
+        Layer::Help { filter } => {
+            help::draw(canvas, chrome.body, model.ui.screen_context(), filter, model.ui.scrolled(Pane::Help));
+        }
+        Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.ui.contexts()),
+    }
+}
+
+fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -> Option<Millis> {
+    let (ui, facts, live_now) = (&model.ui, model.shown(), model.live().now());
+    let focused = ui.focused();
+    let mut queue = List::of(&ui.queue, focused == Pane::Queue);
+    // Beside the list of locks a row is only marked once it can be moved.
+    if ui.screen == Screen::Locks && focused != Pane::Queue {
+        queue.selected = None;
+    }
+    match ui.screen {
+        Screen::Locks => {
+            let screen = Locks {
+                rows: ui.lock_order.rows(),
+                total: ui.lock_order.total(),
+                all: ui.all,
+                filter: ui.filter.text(),
+                sort: ui.sort,
+                reversed: ui.reversed,
+                list: List::of(&ui.locks, focused == Pane::Locks),
+                queue,
+                selected: ui.selected_lock(facts),
+                scrolled: &|pane| ui.scrolled(pane),
+                focused,
+                live_now,
+            };
+            screen.draw(canvas, area, facts, size)
+        }
+        Screen::Lock => {
+            let lock = ui.shown_lock(facts);
+            let oldest = lock.and_then(|lock| lock.holders().filter_map(|key| lock::queue::age(key.ttl())).max());
+            Lock { lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
+            oldest
+        }
+        Screen::Leases => {
+            let screen = Leases {
+                rows: ui.lease_order.rows(),
+                total: ui.lease_order.total(),
+                filter: ui.filter.text(),
+                list: List::of(&ui.leases, focused == Pane::Leases),
+                live_now,
+            };
+            screen.draw(canvas, area, facts);
+            None
+        }
+        Screen::Members => {
+            members::draw(canvas, area, facts, live_now, &List::of(&ui.members, focused == Pane::Members));
+            None
+        }
+        Screen::Log => {
+            log::draw(canvas, area, live_now, ui.scrolled(Pane::Log), focused == Pane::Log);
+            None
+        }
+    }
+}
+
+/// What the tabs' line says on its right: the open lock, or the filter.
+fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
+    let ui = &model.ui;
+    match ui.screen {
+        Screen::Lock => match ui.shown_lock(model.shown()) {
+            Some(lock) => Line::from(theme.key(lock.name(), columns, Role::Title)),
+            None => Line::default(),
+        },
+        Screen::Locks | Screen::Leases if !ui.filter.text().is_empty() => {
+            let text = format!("/{}", text::escape_text(ui.filter.text()));
+            Line::from(theme.sentence(text, columns, Role::Warning))
+        }
+        Screen::Locks | Screen::Leases => Line::from(theme.span("/ filter", Role::Muted)),
+        Screen::Members | Screen::Log => Line::default(),
+    }
+}
+
+fn draw_too_small(canvas: &mut Canvas<'_>, area: Rect) {
+    let (columns, rows) = SMALLEST;
+    let text = format!("{}x{} is too small: lockscope needs {columns}x{rows}; q quits", area.width, area.height);
+    let line = Line::from(canvas.theme.span(text, Role::Text));
+    if canvas::columns_of(&line) <= area.width {
+        return notice::notice(canvas, area, &[line]);
+    }
+    let short = Line::from(canvas.theme.span(format!("needs {columns}x{rows}"), Role::Text));
+    notice::notice(canvas, area, &[short]);
+}

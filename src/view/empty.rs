@@ -1,0 +1,126 @@
+//! What stands in place of a list that has nothing to show: what is watched, what is
+//! missing, and which key or flag to use.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::canvas::Canvas;
+use super::locks::attention::denied_text;
+use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped};
+use super::theme::{Role, Theme};
+use super::widget::notice::notice;
+use crate::domain::{KeyRange, Timestamp};
+use crate::event::{EndpointError, LinkState};
+use crate::model::{Facts, Link};
+
+/// Draws why there is nothing: no connection, nothing read yet, a filter, or no locks.
+/// `now` is the time that goes on while the screen is paused.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, now: Timestamp, filter: &str) {
+    let columns = usize::from(area.width.saturating_sub(4));
+    let theme = canvas.theme;
+    let link = &facts.link;
+    let lines = match &link.state {
+        LinkState::Retrying { attempt, next_at, why } if !link.listed => {
+            unreachable(*attempt, *next_at, why, now, columns, usize::from(area.height), theme)
+        }
+        LinkState::Connecting if !link.listed => vec![muted("Connecting to etcd.", theme)],
+        _ if !link.denied.is_empty() && link.denied.len() >= link.scope.len() => denied(link, columns, theme),
+        _ if !link.listed => reading(link, columns, theme),
+        _ if !filter.is_empty() => vec![
+            Line::from(vec![
+                Span::raw("Nothing matches "),
+                theme.sentence(escape_text(filter).into_owned(), columns / 2, Role::Title),
+            ]),
+            muted("esc takes the filter away", theme),
+        ],
+        _ => no_locks(facts, columns, theme),
+    };
+    notice(canvas, area, &lines);
+}
+
+fn unreachable<'a>(
+    attempt: u32,
+    next_at: Timestamp,
+    why: &'a [EndpointError],
+    now: Timestamp,
+    columns: usize,
+    rows: usize,
+    theme: &Theme,
+) -> Vec<Line<'a>> {
+    let mut lines = vec![Line::from(theme.span("No etcd can be reached.", Role::Title)), Line::default()];
+    let most = rows.saturating_sub(6).max(1);
+    for tried in why.iter().take(most) {
+        lines.push(Line::from(theme.sentence(escape_text(&tried.endpoint), columns, Role::Text)));
+        lines.push(Line::from(theme.sentence(format!("  {}", escape_text(&tried.error)), columns, Role::Error)));
+    }
+    if why.len() > most {
+        lines.push(muted(format!("and {} more", why.len() - most), theme));
+    }
+    lines.push(Line::default());
+    let tried = if attempt == 1 { "1 try".to_owned() } else { format!("{} tries", grouped(i64::from(attempt))) };
+    lines.push(muted(format!("{tried} so far, the next in {}", duration(next_at.since(now))), theme));
+    lines.push(muted("--endpoints HOST:PORT or ETCDCTL_ENDPOINTS say where etcd is", theme));
+    lines
+}
+
+fn denied<'a>(link: &'a Link, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let mut lines = vec![Line::from(theme.span("etcd does not let this user read.", Role::Title)), Line::default()];
+    for denied in &link.denied {
+        let label = label(&denied.range, columns / 2, theme);
+        lines.push(Line::from(vec![theme.span(label, Role::Error), Span::raw("  "), Span::raw(denied_text(denied))]));
+        lines.push(Line::from(theme.sentence(escape_text(&denied.why), columns, Role::Muted)));
+    }
+    lines.push(Line::default());
+    lines.push(muted("--user NAME logs in as somebody else; --prefix P watches what may be read", theme));
+    lines
+}
+
+fn reading<'a>(link: &Link, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    vec![Line::from(vec![theme.span("Reading ", Role::Muted), theme.span(scope(link, columns, theme), Role::Text)])]
+}
+
+fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let watched = scope(&facts.link, columns.saturating_sub(10), theme);
+    let mut lines = vec![
+        Line::from(theme.span("No locks.", Role::Title)),
+        Line::default(),
+        Line::from(vec![theme.span("watched   ", Role::Muted), Span::raw(watched)]),
+        Line::from(vec![
+            theme.span("known     ", Role::Muted),
+            Span::raw(format!("{} keys, {} leases", count(facts.keyspace().len()), count(facts.leases().len()))),
+        ]),
+        Line::default(),
+    ];
+    let hidden = facts.lock_count();
+    if hidden > 0 {
+        lines.push(muted(format!("a shows what is leased and no lock: {}", count(hidden)), theme));
+    }
+    lines.push(muted("--prefix P watches another prefix, --prefix '' all keys", theme));
+    lines.push(muted("etcdctl lock NAME makes a lock", theme));
+    lines
+}
+
+/// What is watched: `/jobs/, /leader/`, or that locks are found by their leases.
+pub fn scope(link: &Link, columns: usize, theme: &Theme) -> String {
+    if link.scope.is_empty() {
+        return "leases, to find locks by them".into();
+    }
+    let labels: Vec<String> = link.scope.iter().take(8).map(|range| label(range, columns, theme).into()).collect();
+    let more = if link.scope.len() > 8 { format!(" and {} more", link.scope.len() - 8) } else { String::new() };
+    cut_end(&format!("{}{more}", labels.join(", ")), columns, theme.glyphs.ellipsis).into_owned()
+}
+
+fn label(range: &KeyRange, columns: usize, theme: &Theme) -> String {
+    match range.label() {
+        b"" => "all keys".into(),
+        label => fit_bytes(label, columns, Cut::Middle, theme.glyphs.ellipsis).into_owned(),
+    }
+}
+
+fn count(number: usize) -> String {
+    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn muted<'a>(text: impl Into<std::borrow::Cow<'a, str>>, theme: &Theme) -> Line<'a> {
+    Line::from(theme.span(text, Role::Muted))
+}

@@ -1,0 +1,190 @@
+//! The lines around every screen: who and where we are, which screens there are, how fresh
+//! things are.
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use super::canvas::{Canvas, columns_of};
+use super::empty;
+use super::text::{duration, escape_text, grouped, quantity, width};
+use super::theme::{Role, Theme};
+use crate::domain::{Millis, Timestamp};
+use crate::event::LinkState;
+use crate::input::{Action, Screen, Target};
+use crate::model::{Facts, Link, Model, cluster};
+
+/// The columns that the endpoint and the number of members may claim.
+const PLACE: usize = 30;
+
+/// Draws the line of identity: link state, cluster, leader, term, revision, raft index.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
+    let theme = canvas.theme;
+    // The link and the time go on while the screen is paused.
+    let (live, shown) = (model.live(), model.shown());
+    let mut left = vec![theme.span("lockscope", Role::Title), Span::raw("  ")];
+    left.extend(link_words(&live.link, live.now(), theme));
+    if model.is_paused() {
+        let missed = model.missed_while_paused();
+        left.push(
+            theme.span(format!("  PAUSED +{}", grouped(i64::try_from(missed).unwrap_or(i64::MAX))), Role::Warning),
+        );
+    }
+    if model.ui.read_only {
+        left.push(theme.span("  READ-ONLY", Role::Warning));
+    }
+    let must = columns_of(&Line::from(left.clone()));
+    let room = area.width.saturating_sub(2);
+    // The place gets its due before the raft index and the term do.
+    let due = columns_of(&Line::from(place(live, PLACE, theme)));
+    let right = right_line(shown, room.saturating_sub(must + 2 + due), theme);
+    let spare = room.saturating_sub(must + 2 + columns_of(&right));
+    left.extend(place(live, usize::from(spare), theme));
+    canvas.line(area.x + 1, area.y, room, &Line::from(left));
+    canvas.line_right(area.x, area.right().saturating_sub(1), area.y, &right);
+}
+
+/// `● LIVE`, `! RETRYING in 2s`, `○ CONNECTING`.
+fn link_words<'a>(link: &Link, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
+    match &link.state {
+        LinkState::Connecting => vec![theme.span(format!("{} CONNECTING", theme.glyphs.waiter), Role::Muted)],
+        LinkState::Live { .. } => {
+            vec![theme.span(theme.glyphs.holder, Role::Holder), theme.span(" LIVE", Role::Text)]
+        }
+        LinkState::Retrying { next_at, .. } => {
+            let left = Millis(next_at.since(now).0.div_euclid(1_000) * 1_000);
+            let when = if left.0 > 0 { format!(" in {}", duration(left)) } else { " now".into() };
+            vec![theme.span(format!("{} RETRYING{when}", theme.glyphs.warning), Role::Error)]
+        }
+    }
+}
+
+/// The endpoint and how many members answer, as far as there is room.
+fn place<'a>(facts: &Facts, room: usize, theme: &Theme) -> Vec<Span<'a>> {
+    let LinkState::Live { endpoint } = &facts.link.state else { return Vec::new() };
+    let members = facts.cluster.members();
+    let up = members.iter().filter(|member| member.status.is_some() && member.error.is_none()).count();
+    let count = if members.is_empty() { String::new() } else { format!(" ({up}/{})", members.len()) };
+    let host = endpoint.split_once("://").map_or(endpoint.as_str(), |(_, host)| host);
+    let room = room.saturating_sub(2 + count.len());
+    if room < 8 {
+        return Vec::new();
+    }
+    let role = if up < members.len() { Role::Warning } else { Role::Text };
+    vec![Span::raw("  "), theme.sentence(escape_text(host).into_owned(), room, Role::Text), theme.span(count, role)]
+}
+
+/// Leader, term, revision and raft index: the last ones go first when room is short.
+fn right_line<'a>(facts: &Facts, room: u16, theme: &Theme) -> Line<'a> {
+    let cluster = &facts.cluster;
+    let number = |number: u64| grouped(i64::try_from(number).unwrap_or(i64::MAX));
+    let known = cluster.members().iter().any(|member| member.status.is_some());
+    let leader = match cluster.leader_facts() {
+        Some(leader) => {
+            let name = theme.sentence(escape_text(&leader.member.name).into_owned(), 20, Role::Leader);
+            let glyph = Span::styled(format!("{} ", theme.glyphs.leader), theme.style(Role::Leader));
+            Some(vec![glyph, name])
+        }
+        None if known => Some(vec![theme.span("no leader", Role::Error)]),
+        None => None,
+    };
+    let fact = |label: &'static str, text: String| vec![theme.span(format!("{label} "), Role::Muted), Span::raw(text)];
+    let mut parts = Vec::new();
+    parts.extend(leader);
+    if known {
+        parts.push(fact("term", number(cluster.term().0)));
+    }
+    if facts.link.revision.0 > 0 {
+        parts.push(fact("rev", grouped(facts.link.revision.0)));
+    }
+    if known {
+        parts.push(fact("idx", number(cluster.raft_index().0)));
+    }
+    loop {
+        let line = joined(&parts);
+        if columns_of(&line) <= room || parts.is_empty() {
+            return line;
+        }
+        // The term goes before the revision does; the leader stays longest.
+        let goes = if parts.len() == 3 { 1 } else { parts.len() - 1 };
+        parts.remove(goes);
+    }
+}
+
+fn joined<'a>(parts: &[Vec<Span<'a>>]) -> Line<'a> {
+    let mut spans = Vec::new();
+    for part in parts {
+        if !spans.is_empty() {
+            spans.push(Span::raw("  "));
+        }
+        spans.extend(part.iter().cloned());
+    }
+    Line::from(spans)
+}
+
+/// Draws the tabs, and on the right what the screen is about: a filter, or the open lock.
+pub fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, open: Screen, right: &Line<'_>) {
+    let theme = canvas.theme;
+    let mut x = area.x + 1;
+    for screen in Screen::ALL {
+        let key = crate::input::keymap::BINDINGS
+            .iter()
+            .find(|row| row.action == Action::Show(screen))
+            .and_then(|row| row.keys.first())
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        let name = screen.name();
+        let start = x;
+        let style = if screen == open { theme.style(Role::Title) } else { theme.style(Role::Muted) };
+        let reversed = if screen == open { theme.style(Role::Selection) } else { Style::new() };
+        let line = Line::from(Span::styled(format!(" {key} {name} "), style.patch(reversed)));
+        x += canvas.line(x, area.y, area.right().saturating_sub(x), &line);
+        canvas.hit(Rect::new(start, area.y, x - start, 1), Target::Do(Action::Show(screen)));
+        x += 1;
+    }
+    let room = area.right().saturating_sub(x + 2);
+    if columns_of(right) <= room {
+        canvas.line_right(x + 1, area.right().saturating_sub(1), area.y, right);
+    }
+}
+
+/// Draws how fresh things are and how much is watched.
+pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model, oldest: Option<Millis>) {
+    let theme = canvas.theme;
+    let facts = model.shown();
+    let mut parts: Vec<(String, Role)> = Vec::new();
+    if let Some(age) = oldest {
+        let text = format!("TTLs at most {} old", duration(super::widget::ttl::whole_seconds(age)));
+        parts.push((text, if age.0 > super::widget::ttl::OLD.0 { Role::Warning } else { Role::Muted }));
+    }
+    parts.push((quantity(facts.leases().len(), "lease"), Role::Muted));
+    parts.push((quantity(facts.keyspace().len(), "key"), Role::Muted));
+    let silent = facts
+        .cluster
+        .members()
+        .iter()
+        .filter(|member| facts.cluster.role(member) == cluster::Role::Unreachable)
+        .count();
+    if silent > 0 {
+        parts.push((format!("{} unreachable", quantity(silent, "member")), Role::Warning));
+    }
+    if facts.link.gaps > 0 {
+        parts.push((quantity(facts.link.gaps as usize, "gap"), Role::Warning));
+    }
+    let scope = empty::scope(&facts.link, 60, theme);
+    parts.push((format!("watching {scope}"), Role::Muted));
+    if !facts.link.denied.is_empty() {
+        parts.push((format!("{} denied", facts.link.denied.len()), Role::Error));
+    }
+    let mut spans: Vec<Span<'_>> = Vec::new();
+    let mut left = usize::from(area.width.saturating_sub(2));
+    for (text, role) in parts {
+        let gap = if spans.is_empty() { String::new() } else { format!(" {} ", theme.glyphs.dot) };
+        let Some(room) = left.checked_sub(width(&gap)).filter(|&room| room >= 12.min(width(&text))) else { break };
+        let text = theme.sentence(text, room, role);
+        left = room - width(&text.content);
+        spans.push(theme.span(gap, Role::Muted));
+        spans.push(text);
+    }
+    canvas.line(area.x + 1, area.y, area.width.saturating_sub(2), &Line::from(spans));
+}

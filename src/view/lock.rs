@@ -1,0 +1,60 @@
+//! The screen of one lock: its queue, what is known of it, how it passed on.
+
+pub mod about;
+pub mod history;
+pub mod holders;
+pub mod queue;
+
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::canvas::Canvas;
+use super::layout::{bottom, left, percent, top};
+use super::list::List;
+use super::theme::Role;
+use super::widget::notice::notice;
+use crate::input::Pane;
+use crate::model::{Facts, LockView};
+
+/// The fewest rows of the queue, frame and heading included.
+const QUEUE: u16 = 7;
+/// The rows of the strip of holders.
+const HOLDERS: u16 = 4;
+
+/// What the screen needs besides the facts.
+pub struct Lock<'a> {
+    /// The lock; `None` when there is none any more, or never was.
+    pub lock: Option<LockView<'a>>,
+    /// Where its queue stands.
+    pub queue: List<'a>,
+    /// How far its history is scrolled.
+    pub history: usize,
+    /// The pane that has the focus.
+    pub focused: Pane,
+}
+
+impl Lock<'_> {
+    /// Draws the screen.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+        let Some(lock) = &self.lock else {
+            let lines = [
+                Line::from(canvas.theme.span("No lock is open.", Role::Title)),
+                Line::default(),
+                Line::from(canvas.theme.span("1 shows all locks, ⏎ opens the selected one", Role::Muted)),
+            ];
+            return notice(canvas, area, &lines);
+        };
+        let (area, lanes) = bottom(area, HOLDERS);
+        let about_rows = about::wanted_rows(facts, lock, canvas.theme);
+        let most = area.height.saturating_sub(7.min(about_rows)).max(QUEUE);
+        let queue_rows = queue::wanted_rows(lock).clamp(QUEUE, most.max(percent(area.height, 50, QUEUE)));
+        // What the queue does not need, the facts below it get; what those do not need, the queue.
+        let spare = area.height.saturating_sub(queue_rows + about_rows.max(7));
+        let (queue_area, below) = top(area, queue_rows + spare.min(area.height / 4));
+        queue::draw(canvas, queue_area, facts, lock, None, &self.queue);
+        let (about_area, history_area) = left(below, percent(below.width, 57, 30));
+        about::draw(canvas, about_area, facts, lock);
+        history::draw(canvas, history_area, facts, lock, self.history, self.focused == Pane::History);
+        holders::draw(canvas, lanes, lock, facts.now());
+    }
+}

@@ -1,0 +1,220 @@
+//! The screen of all locks: the list, what wants attention, and what the watch brings; on
+//! larger terminals also the selected lock, the members and the log.
+
+pub mod attention;
+pub mod changes;
+pub mod row;
+
+use std::collections::HashSet;
+
+use ratatui::layout::Rect;
+use ratatui::text::Line;
+
+use super::canvas::Canvas;
+use super::layout::{Size, bottom, left, percent, top};
+use super::leases::{position, title};
+use super::list::List;
+use super::lock::{about, history, holders, queue};
+use super::theme::{Role, Theme};
+use super::widget::panel::Panel;
+use super::widget::table::{Row, table};
+use super::{empty, log, members};
+use crate::domain::{Millis, Timestamp};
+use crate::input::{Pane, Sort};
+use crate::model::{Facts, LockIx, LockView};
+use attention::Note;
+
+/// What the screen needs besides the facts.
+pub struct Locks<'a> {
+    /// The locks that are listed.
+    pub rows: &'a [LockIx],
+    /// How many there would be without the filter.
+    pub total: usize,
+    /// Whether registrations and other leased keys are listed too.
+    pub all: bool,
+    /// The filter as it was typed.
+    pub filter: &'a str,
+    /// What the list is sorted by.
+    pub sort: Sort,
+    /// Whether that is turned round.
+    pub reversed: bool,
+    /// Where the list stands.
+    pub list: List<'a>,
+    /// Where the queue of the selected lock stands.
+    pub queue: List<'a>,
+    /// The selected lock.
+    pub selected: Option<LockView<'a>>,
+    /// How far a pane without a selection is scrolled.
+    pub scrolled: &'a dyn Fn(Pane) -> usize,
+    /// The pane that has the focus.
+    pub focused: Pane,
+    /// The time that goes on while the screen is paused.
+    pub live_now: Timestamp,
+}
+
+impl Locks<'_> {
+    /// Draws the screen; returns how old the oldest TTL on it is.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, size: Size) -> Option<Millis> {
+        let notes = attention::notes(facts);
+        match size {
+            Size::TooSmall | Size::Single => self.draw_single(canvas, area, facts, &notes),
+            Size::Split => self.draw_split(canvas, area, facts, &notes),
+            Size::Wide => {
+                let (area, below) = bottom(area, 9);
+                let oldest = self.draw_split(canvas, area, facts, &notes);
+                let (strip, log_area) = left(below, percent(below.width, 55, 80));
+                members::draw_table(canvas, strip, facts, &List::unselected());
+                self.draw_log(canvas, log_area, facts);
+                oldest
+            }
+            Size::Full => self.draw_full(canvas, area, facts, &notes),
+        }
+    }
+
+    /// The list on top, findings and watch below.
+    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
+        let (list, below) = bottom(area, percent(area.height, 25, 5));
+        let oldest = self.draw_list(canvas, list, facts);
+        let (attention_area, watch) = left(below, percent(below.width, 58, 30));
+        self.draw_notes(canvas, attention_area, notes);
+        self.draw_changes(canvas, watch, facts);
+        oldest
+    }
+
+    /// The list on the left, the selected lock on the right, findings and watch below.
+    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
+        let (upper, lower) = bottom(area, percent(area.height, 22, 7));
+        let (list, right) = left(upper, percent(upper.width, 50, 62));
+        let oldest = self.draw_list(canvas, list, facts);
+        self.draw_selected(canvas, right, facts);
+        let (attention_area, watch) = left(lower, list.width);
+        self.draw_notes(canvas, attention_area, notes);
+        self.draw_changes(canvas, watch, facts);
+        oldest
+    }
+
+    /// Three columns: the list with the findings, the selected lock, members and log.
+    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
+        let (first, rest) = left(area, percent(area.width, 46, 80));
+        let (list, attention_area) = bottom(first, percent(first.height, 22, 8));
+        let oldest = self.draw_list(canvas, list, facts);
+        self.draw_notes(canvas, attention_area, notes);
+
+        let (upper, rest) = top(rest, percent(rest.height, 34, 12));
+        let (queue_area, strip) = left(upper, percent(upper.width, 64, 40));
+        let (middle, rest) = top(rest, percent(rest.height, 32, 8));
+        let (lanes, rest) = top(rest, 8);
+        let (watch, log_area) = top(rest, rest.height / 2);
+        members::draw_strip(canvas, strip, facts);
+        match &self.selected {
+            Some(lock) => {
+                queue::draw(
+                    canvas,
+                    queue_area,
+                    facts,
+                    lock,
+                    Some(name_title(lock, queue_area, canvas.theme)),
+                    &self.queue,
+                );
+                let (about_area, history_area) = left(middle, middle.width / 2);
+                about::draw(canvas, about_area, facts, lock);
+                history::draw(
+                    canvas,
+                    history_area,
+                    facts,
+                    lock,
+                    self.scroll(Pane::History),
+                    self.focused == Pane::History,
+                );
+            }
+            None => draw_nothing_selected(canvas, Rect { height: upper.height + middle.height, ..queue_area }),
+        }
+        holders::draw_several(canvas, lanes, &self.selected_and_next(facts), facts.now());
+        self.draw_changes(canvas, watch, facts);
+        self.draw_log(canvas, log_area, facts);
+        oldest
+    }
+
+    /// The selected lock and those below it: what the swim lanes show.
+    fn selected_and_next<'f>(&self, facts: &'f Facts) -> Vec<LockView<'f>> {
+        let from = self.list.selected.unwrap_or(0).min(self.rows.len());
+        self.rows[from..].iter().take(5).filter_map(|&ix| facts.lock(ix)).collect()
+    }
+
+    fn draw_selected(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+        let Some(lock) = &self.selected else { return draw_nothing_selected(canvas, area) };
+        let wanted = about::wanted_rows(facts, lock, canvas.theme).min(area.height * 2 / 5);
+        let queue_rows = queue::wanted_rows(lock).clamp(8, (area.height - wanted).saturating_sub(5).max(8));
+        let (queue_area, rest) = top(area, queue_rows);
+        queue::draw(canvas, queue_area, facts, lock, Some(name_title(lock, queue_area, canvas.theme)), &self.queue);
+        let (about_area, history_area) = top(rest, wanted);
+        about::draw(canvas, about_area, facts, lock);
+        history::draw(canvas, history_area, facts, lock, self.scroll(Pane::History), self.focused == Pane::History);
+    }
+
+    fn draw_list(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) -> Option<Millis> {
+        let theme = canvas.theme;
+        let capacity = area.height.saturating_sub(3);
+        let window = self.list.window(usize::from(capacity), self.rows.len());
+        let what = if self.all { "All leased" } else { "Locks" };
+        let panel = Panel::new(title(what, self.rows.len(), self.total, self.filter, theme))
+            .data(self.list_data(&window, theme))
+            .focused(self.list.focused);
+        let inner = panel.draw(canvas, area);
+        canvas.hit_pane(area, Pane::Locks, capacity, self.rows.len());
+        if self.rows.is_empty() {
+            empty::draw(canvas, inner, facts, self.live_now, self.filter);
+            return None;
+        }
+        let shown: Vec<(usize, LockView<'_>)> =
+            window.filter_map(|at| Some((at, facts.lock(*self.rows.get(at)?)?))).collect();
+        let fresh = if theme.motion { row::fresh(facts) } else { HashSet::new() };
+        let most = row::scale(shown.iter().map(|(_, lock)| *lock));
+        let rows: Vec<Row<'_>> = shown
+            .iter()
+            .map(|&(at, lock)| Row {
+                selected: self.list.selected == Some(at),
+                changed: fresh.contains(lock.name()),
+                ..row::row(lock, facts.now(), most, theme)
+            })
+            .collect();
+        table(canvas, inner, &row::columns(self.sort), &rows);
+        shown.iter().filter_map(|(_, lock)| queue::age(lock.holder()?.ttl())).max()
+    }
+
+    /// `1-12 of 10,000  sort: WAIT ▼`.
+    fn list_data<'t>(&self, window: &std::ops::Range<usize>, theme: &Theme) -> Line<'t> {
+        let glyphs = theme.glyphs;
+        let arrow = if self.sort.starts_with_largest() == self.reversed { glyphs.ascending } else { glyphs.descending };
+        let place = position(window, self.rows.len());
+        let gap = if place.is_empty() { "" } else { "  " };
+        let sort = self.sort.name().to_uppercase();
+        Line::from(theme.span(format!("{place}{gap}sort: {sort} {arrow}"), Role::Muted))
+    }
+
+    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>]) {
+        attention::draw(canvas, area, notes, self.scroll(Pane::Attention), self.focused == Pane::Attention);
+    }
+
+    fn draw_changes(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+        changes::draw(canvas, area, facts, self.scroll(Pane::Watch), self.focused == Pane::Watch);
+    }
+
+    fn draw_log(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+        log::draw(canvas, area, facts.now(), self.scroll(Pane::Log), self.focused == Pane::Log);
+    }
+
+    fn scroll(&self, pane: Pane) -> usize {
+        (self.scrolled)(pane)
+    }
+}
+
+fn name_title<'a>(lock: &LockView<'a>, area: Rect, theme: &Theme) -> Line<'a> {
+    let room = usize::from(area.width.saturating_sub(6));
+    Line::from(theme.key(lock.name(), room, Role::Title))
+}
+
+fn draw_nothing_selected(canvas: &mut Canvas<'_>, area: Rect) {
+    let inner = Panel::new(canvas.theme.span("Lock", Role::Title)).draw(canvas, area);
+    canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "no lock is selected", Role::Muted);
+}

@@ -1,0 +1,212 @@
+//! One lock in the list: who holds it, since when, for how long still, and who waits.
+
+use std::collections::HashSet;
+
+use ratatui::style::Style;
+use ratatui::text::{Line, Span};
+
+use crate::domain::{Millis, Timestamp};
+use crate::input::{Action, Sort, Target};
+use crate::layout::Layout;
+use crate::layout::value::kubernetes;
+use crate::model::{Cause, Facts, Hold, KeyView, LockView, Since};
+use crate::view::client;
+use crate::view::glyphs::Glyphs;
+use crate::view::text::{cut_middle, duration, escape_text, grouped};
+use crate::view::theme::{Role, Theme};
+use crate::view::widget::spark::{condense, sparkline};
+use crate::view::widget::table::{Cell, Column, Row};
+use crate::view::widget::ttl::{countdown, ttl_forms};
+
+/// For how long a change shows.
+pub const FRESH: Millis = Millis(600);
+/// How many changes are looked at for that.
+const MOST_FRESH: usize = 1_000;
+/// For how long a lock that lost its holder says so.
+const LOST_FOR: Millis = Millis(60_000);
+/// Buckets of handovers in a minute.
+const A_MINUTE: usize = 3;
+
+/// The columns of the list.
+pub fn columns(sort: Sort) -> [Column; 8] {
+    let by = |column: Column, this: Sort| column.sorts(Action::SortBy(this), sort == this);
+    [
+        by(Column::new("LOCK").at_least(16).fills(), Sort::Name),
+        Column::new("LAYOUT").at_most(12).drop(0),
+        Column::new("HOLDER").at_least(6).at_most(24),
+        Column::new("TOKEN").right().drop(2),
+        by(Column::new("HELD").right().drop(3), Sort::Held),
+        by(Column::new("TTL").at_least(16).tight(), Sort::Ttl),
+        by(Column::new("WAIT").right(), Sort::Wait),
+        by(Column::new("HANDOVER").at_least(8).drop(1), Sort::Handovers),
+    ]
+}
+
+/// The locks that changed a moment ago, by name.
+pub fn fresh(facts: &Facts) -> HashSet<&[u8]> {
+    let start = facts.now() - FRESH;
+    let latest = facts.timeline.iter().rev().take_while(|happening| happening.at > start).take(MOST_FRESH);
+    latest.filter_map(|happening| happening.what.party()).map(|party| party.lock.as_bytes()).collect()
+}
+
+/// The most handovers a minute of any of these locks: the common scale of their sparklines.
+pub fn scale<'a>(locks: impl Iterator<Item = LockView<'a>>) -> u32 {
+    locks.flat_map(|lock| condense(&lock.handovers(), A_MINUTE, 10)).max().unwrap_or(0)
+}
+
+/// The row of a lock.
+pub fn row<'a>(lock: LockView<'a>, now: Timestamp, most: u32, theme: &Theme) -> Row<'a> {
+    let [holder, token, held, ttl] = match lock.holder() {
+        Some(key) => held_cells(&lock, &key, now, theme),
+        None => free_cells(&lock, now, theme),
+    };
+    let cells = vec![
+        Cell::Name(lock.name(), Style::new()),
+        Cell::Forms(vec![
+            Line::from(theme.span(lock.layout().name(), Role::Muted)),
+            Line::from(
+                theme.span(if lock.layout() == Layout::KubernetesLease { "k8s-lease" } else { "" }, Role::Muted),
+            ),
+        ]),
+        holder,
+        token,
+        held,
+        ttl,
+        Cell::span(waiting(&lock, theme)),
+        handovers(&lock, most, theme),
+    ];
+    Row { target: Some(Target::Lock(lock.name().into())), ..Row::new(cells) }
+}
+
+fn held_cells<'a>(lock: &LockView<'a>, key: &KeyView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
+    let held = lock.held_since().map_or_else(|| "-".into(), |since| length(since, now));
+    [
+        holder_cell(lock, key, theme),
+        Cell::span(token(lock, key, theme)),
+        Cell::new(held),
+        Cell::Forms(time_left(lock.layout(), key, now, theme)),
+    ]
+}
+
+/// The holder in forms: by the name its value gives, by its lease, and how many more there are.
+fn holder_cell<'a>(lock: &LockView<'a>, key: &KeyView<'a>, theme: &Theme) -> Cell<'a> {
+    let role = if key.is_foreign(lock.layout()) { Role::Error } else { Role::Holder };
+    let glyph = |theme: &Theme| theme.span(theme.glyphs.holder, role);
+    let count = match lock.layout() {
+        Layout::Queue | Layout::Election | Layout::SingleKey | Layout::KubernetesLease => 1,
+        _ => lock.holder_count(),
+    };
+    let mut names = Vec::new();
+    if count == 1
+        && let Some(name) = client::named(key)
+    {
+        let name = escape_text(&name);
+        names.extend([64, 16, 10].map(|columns| cut_middle(&name, columns, theme.glyphs.ellipsis).into_owned()));
+        names.dedup();
+    }
+    names.push(client::short(key.lease(), key.key()).into_owned());
+    let mut forms: Vec<Line<'a>> = names
+        .into_iter()
+        .map(|name| {
+            let more = if count > 1 { format!(" +{}", count - 1) } else { String::new() };
+            Line::from(vec![glyph(theme), theme.span(format!(" {name}{more}"), role)])
+        })
+        .collect();
+    if count > 1 {
+        forms.push(Line::from(vec![glyph(theme), theme.span(format!(" {count} hold"), role)]));
+    }
+    Cell::Forms(forms)
+}
+
+/// The number that fences: only where the recipe has one.
+fn token<'a>(lock: &LockView<'_>, key: &KeyView<'_>, theme: &Theme) -> Span<'a> {
+    match lock.layout() {
+        // One object for all holders: its create_revision tells nothing.
+        Layout::KubernetesLease => {
+            match kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions) {
+                Some(transitions) => theme.span(grouped(i64::from(transitions)), Role::Text),
+                None => theme.span("-", Role::Muted),
+            }
+        }
+        _ => theme.span(grouped(key.token().0), Role::Text),
+    }
+}
+
+/// What is left of the holder's time, by its lease or, for Kubernetes, by its value.
+pub fn time_left<'a>(layout: Layout, key: &KeyView<'_>, now: Timestamp, theme: &Theme) -> Vec<Line<'a>> {
+    if layout != Layout::KubernetesLease {
+        return ttl_forms(key.ttl(), theme);
+    }
+    let lease = kubernetes::Lease::parse(&key.entry().value).unwrap_or_default();
+    match (lease.expires(), lease.duration) {
+        (Some(end), Some(whole)) if end >= now => countdown(whole, end - now, false, theme),
+        (Some(end), _) => vec![Line::from(theme.span(format!("overdue {}", duration(now - end)), Role::Error))],
+        (None, _) => vec![Line::from(theme.span("no time told", Role::Muted))],
+    }
+}
+
+fn free_cells<'a>(lock: &LockView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
+    if let Some((hold, word, ago)) = lost(lock, now) {
+        let name = client::short(hold.lease, &hold.key);
+        let held = length(hold.began, hold.ended.map_or(now, |end| end.at));
+        return [
+            Cell::span(theme.span(format!("{} {name}", theme.glyphs.lost), Role::Error)),
+            Cell::new(grouped(hold.create_revision.0)),
+            Cell::new(held),
+            Cell::Forms(vec![
+                Line::from(theme.span(format!("{word} {} ago", duration(ago)), Role::Error)),
+                Line::from(theme.span(word, Role::Error)),
+            ]),
+        ];
+    }
+    let dash = || Cell::span(theme.span("-", Role::Muted));
+    [
+        Cell::span(theme.span(format!("{} free", theme.glyphs.waiter), Role::Muted)),
+        dash(),
+        dash(),
+        Cell::Forms(vec![Line::from(theme.span(theme.glyphs.no_bar.repeat(10), Role::Muted)), Line::from("")]),
+    ]
+}
+
+/// The hold that was lost a short while ago, if that is how the lock became free.
+fn lost<'a>(lock: &LockView<'a>, now: Timestamp) -> Option<(&'a Hold, &'static str, Millis)> {
+    let hold = lock.holds().next_back()?;
+    let end = hold.ended?;
+    let ago = now.since(end.at);
+    let word = match end.cause {
+        Cause::Expired => "expired",
+        Cause::Revoked => "revoked",
+        _ => return None,
+    };
+    (ago.0 < LOST_FOR.0).then_some((hold, word, Millis(ago.0.max(1_000))))
+}
+
+/// How many wait; `?` where waiters leave no trace.
+fn waiting<'a>(lock: &LockView<'_>, theme: &Theme) -> Span<'a> {
+    match lock.layout() {
+        layout if layout.has_queue() => {
+            let count = lock.waiter_count();
+            let role = if count == 0 { Role::Muted } else { Role::Text };
+            theme.span(grouped(i64::try_from(count).unwrap_or(i64::MAX)), role)
+        }
+        layout if layout.is_lock() => theme.span("?", Role::Muted),
+        _ => theme.span("-", Role::Muted),
+    }
+}
+
+fn handovers<'a>(lock: &LockView<'_>, most: u32, theme: &Theme) -> Cell<'a> {
+    let minutes = condense(&lock.handovers(), A_MINUTE, 10);
+    let line = |cells: usize, glyphs: &Glyphs| {
+        let shown = minutes.iter().copied().skip(minutes.len().saturating_sub(cells));
+        let quiet = minutes.iter().all(|&count| count == 0);
+        Line::from(theme.span(sparkline(shown, most, glyphs), if quiet { Role::Muted } else { Role::Text }))
+    };
+    Cell::Forms(vec![line(10, theme.glyphs), line(8, theme.glyphs)])
+}
+
+/// How long something has been so: `2m14s`, or `>2m14s` when its beginning was not seen.
+pub fn length(since: Since, now: Timestamp) -> String {
+    // Less than a tenth would only flicker.
+    let known = duration(Millis(now.since(since.at).0.max(100)));
+    if since.exact { known } else { format!(">{known}") }
+}

@@ -1,0 +1,271 @@
+//! The members of the cluster: who leads, how far each is, how large, how well, and who led
+//! before.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::canvas::Canvas;
+use super::empty;
+use super::layout::{bottom, top};
+use super::list::List;
+use super::text::{bytes, clock, duration, escape_text, grouped};
+use super::theme::{Role, Theme};
+use super::widget::panel::Panel;
+use super::widget::table::{Cell, Column, Row, table};
+use super::widget::ttl::OLD;
+use crate::domain::{MemberId, Millis, Timestamp};
+use crate::input::{Pane, Target};
+use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
+
+/// What etcd has no call for, so that nobody looks for it here.
+const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
+/// How many entries a member may be behind before it is worth a warning: more than are in
+/// flight at any busy moment.
+const LAGGING: u64 = 1_000;
+/// A database this full, in percent of its quota, is worth a warning.
+const NEARLY_FULL: i64 = 80;
+
+const COLUMNS: [Column; 10] = [
+    Column::new("MEMBER").at_least(8).at_most(32).fills(),
+    Column::new("ROLE").at_most(11),
+    Column::new("TERM").right().drop(4),
+    Column::new("RAFT INDEX").right().drop(2),
+    Column::new("APPLIED").right().drop(1),
+    Column::new("LAG").right(),
+    Column::new("DB").right(),
+    Column::new("IN USE").right().drop(3),
+    Column::new("QUOTA").right().drop(0),
+    Column::new("LATENCY").right(),
+];
+
+/// Draws the screen. `live_now` is the time that goes on while the screen is paused.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timestamp, list: &List<'_>) {
+    let members = facts.cluster.members();
+    let table_rows =
+        u16::try_from(members.len()).unwrap_or(u16::MAX).saturating_add(3).clamp(5, area.height.max(5) / 2 + 1);
+    let (table_area, rest) = top(area, table_rows);
+    draw_table(canvas, table_area, facts, list);
+    if members.is_empty() {
+        let inner = Rect { x: table_area.x + 1, width: table_area.width.saturating_sub(2), ..rest };
+        empty::draw(canvas, inner, facts, live_now, "");
+        return;
+    }
+    let selected = list.selected.and_then(|at| members.get(at)).or(members.first());
+    let detail_rows = 8.min(rest.height / 2);
+    let (detail_area, rest) = top(rest, detail_rows);
+    if let Some(selected) = selected {
+        draw_details(canvas, detail_area, facts, selected);
+    }
+    let (changes_area, note_area) = bottom(rest, u16::from(rest.height > 4));
+    draw_changes(canvas, changes_area, facts);
+    let note = Line::from(canvas.theme.sentence(UNTOLD, usize::from(note_area.width.saturating_sub(2)), Role::Muted));
+    canvas.line(note_area.x + 1, note_area.y, note_area.width.saturating_sub(1), &note);
+}
+
+/// Draws the table of members as a panel; also the strip below other screens.
+pub fn draw_table(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>) {
+    let theme = canvas.theme;
+    let cluster = &facts.cluster;
+    let members = cluster.members();
+    let alarms = cluster.alarms();
+    let panel =
+        Panel::new(vec_line(vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))]));
+    let panel = match alarms.first() {
+        Some(alarm) => panel.data(theme.span(format!("{} {}", theme.glyphs.warning, alarm.kind.name()), Role::Error)),
+        None => panel.data(theme.span(led_for(cluster, facts.now()), Role::Muted)),
+    };
+    let inner = panel.focused(list.focused).draw(canvas, area);
+    let capacity = inner.height.saturating_sub(1);
+    canvas.hit_pane(area, Pane::Members, capacity, members.len());
+    let window = list.window(usize::from(capacity), members.len());
+    let rows: Vec<Row<'_>> = window
+        .map(|at| Row { selected: list.selected == Some(at), ..row(cluster, &members[at], facts.now(), theme) })
+        .collect();
+    table(canvas, inner, &COLUMNS, &rows);
+}
+
+fn vec_line(spans: Vec<Span<'_>>) -> Line<'_> {
+    Line::from(spans)
+}
+
+/// Draws the members in few columns: name, role and lag, for a narrow strip.
+pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+    const STRIP: [Column; 3] =
+        [Column::new("MEMBER").at_least(6).fills(), Column::new("INDEX").right().drop(0), Column::new("LAG").right()];
+    let theme = canvas.theme;
+    let cluster = &facts.cluster;
+    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", cluster.members().len()))];
+    let inner = Panel::new(Line::from(title)).draw(canvas, area);
+    canvas.hit_pane(area, Pane::Members, inner.height.saturating_sub(1), cluster.members().len());
+    let rows: Vec<Row<'_>> = cluster
+        .members()
+        .iter()
+        .take(usize::from(inner.height.saturating_sub(1)))
+        .map(|member| {
+            let index = member.status.as_ref().map_or(0, |status| status.raft_index.0);
+            let cells = vec![
+                name_cell(cluster, member, theme),
+                Cell::new(number(index)),
+                Cell::span(lag(cluster, member, theme)),
+            ];
+            Row { target: Some(Target::Member(member.member.id)), ..Row::new(cells) }
+        })
+        .collect();
+    table(canvas, inner, &STRIP, &rows);
+}
+
+fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Theme) -> Row<'a> {
+    let role = cluster.role(facts);
+    let mut cells = vec![name_cell(cluster, facts, theme), Cell::span(theme.span(role.name(), role_style(role)))];
+    // What a silent member said last is shown dim, with its age where its latency was.
+    let quiet = facts.error.is_some();
+    let text = if quiet { Role::Muted } else { Role::Text };
+    match &facts.status {
+        None => cells.extend((0..8).map(|_| Cell::span(theme.span("-", Role::Muted)))),
+        Some(status) => {
+            cells.push(Cell::span(theme.span(number(status.term.0), text)));
+            cells.push(Cell::span(theme.span(number(status.raft_index.0), text)));
+            cells.push(Cell::span(theme.span(number(status.applied_index.0), text)));
+            cells.push(Cell::span(lag(cluster, facts, theme)));
+            let full =
+                status.db_quota.is_some_and(|quota| quota > 0 && status.db_size / (quota / 100).max(1) >= NEARLY_FULL);
+            cells.push(Cell::span(theme.span(bytes(status.db_size), if full { Role::Warning } else { text })));
+            cells.push(Cell::span(theme.span(bytes(status.db_in_use), text)));
+            let quota = status.db_quota.map_or_else(|| "-".into(), bytes);
+            cells.push(Cell::span(theme.span(quota, if status.db_quota.is_some() { text } else { Role::Muted })));
+            cells.push(Cell::span(latency(facts, status.latency, now, theme)));
+        }
+    }
+    Row { target: Some(Target::Member(facts.member.id)), ..Row::new(cells) }
+}
+
+fn name_cell<'a>(cluster: &Cluster, facts: &'a MemberFacts, theme: &Theme) -> Cell<'a> {
+    let role = cluster.role(facts);
+    let (glyph, style) = match role {
+        cluster::Role::Leader => (theme.glyphs.leader, Role::Leader),
+        cluster::Role::Learner => (theme.glyphs.learner, Role::Learner),
+        cluster::Role::Unreachable => (theme.glyphs.lost, Role::Error),
+        cluster::Role::Follower => (theme.glyphs.holder, Role::Text),
+        cluster::Role::Unknown => (theme.glyphs.waiter, Role::Muted),
+    };
+    let name = name(facts);
+    let form = |columns| {
+        Line::from(vec![theme.span(format!("{glyph} "), style), theme.sentence(name.clone(), columns, style)])
+    };
+    Cell::Forms(vec![form(64), form(24), form(14), form(6)])
+}
+
+/// A member that has not started has no name yet.
+fn name(facts: &MemberFacts) -> std::borrow::Cow<'_, str> {
+    if facts.member.name.is_empty() { facts.member.id.to_string().into() } else { escape_text(&facts.member.name) }
+}
+
+const fn role_style(role: cluster::Role) -> Role {
+    match role {
+        cluster::Role::Leader => Role::Leader,
+        cluster::Role::Learner => Role::Learner,
+        cluster::Role::Unreachable => Role::Error,
+        cluster::Role::Follower => Role::Text,
+        cluster::Role::Unknown => Role::Muted,
+    }
+}
+
+fn lag<'a>(cluster: &Cluster, facts: &MemberFacts, theme: &Theme) -> Span<'a> {
+    match cluster.lag(facts) {
+        None => theme.span("-", Role::Muted),
+        Some(lag) if lag >= LAGGING => theme.span(format!("{} {}", number(lag), theme.glyphs.warning), Role::Warning),
+        Some(lag) => theme.span(number(lag), Role::Text),
+    }
+}
+
+/// How long the last answer took, or how old it is.
+fn latency<'a>(facts: &MemberFacts, latency: Millis, now: Timestamp, theme: &Theme) -> Span<'a> {
+    let age = facts.answered_at.map(|at| now.since(at));
+    match age {
+        Some(age) if age.0 > OLD.0 => theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted),
+        _ => Span::raw(format!("{} ms", grouped(latency.0))),
+    }
+}
+
+fn number(number: u64) -> String {
+    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn led_for(cluster: &Cluster, now: Timestamp) -> String {
+    match (cluster.leader_facts(), cluster.leader_since()) {
+        (Some(leader), Some(since)) => format!("{} leads for >{}", name(leader), duration(now.since(since))),
+        (Some(leader), None) => format!("{} leads", name(leader)),
+        (None, _) => String::new(),
+    }
+}
+
+fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &MemberFacts) {
+    let theme = canvas.theme;
+    let title = vec![theme.span(name(member).into_owned(), Role::Title)];
+    let inner =
+        Panel::new(Line::from(title)).data(theme.span(member.member.id.to_string(), Role::Muted)).draw(canvas, area);
+    let room = usize::from(inner.width.saturating_sub(12));
+    let mut lines: Vec<(&str, Span<'_>)> = Vec::new();
+    if let Some(error) = &member.error {
+        lines.push(("error", theme.sentence(escape_text(error), room, Role::Error)));
+    }
+    if let Some(status) = &member.status {
+        for error in &status.errors {
+            lines.push(("reports", theme.sentence(escape_text(error), room, Role::Error)));
+        }
+        let quota = status
+            .db_quota
+            .map_or_else(|| "; the quota is told from 3.6 on".into(), |quota| format!(" of {}", bytes(quota)));
+        let sizes = format!("{}{quota}, {} in use", bytes(status.db_size), bytes(status.db_in_use));
+        lines.push(("version", Span::raw(escape_text(&status.version).into_owned())));
+        lines.push(("database", theme.sentence(sizes, room, Role::Text)));
+    }
+    for alarm in facts.cluster.alarms().iter().filter(|alarm| alarm.member == member.member.id) {
+        lines.push(("alarm", theme.span(alarm.kind.name(), Role::Error)));
+    }
+    lines.push(("clients", theme.sentence(urls(&member.member.client_urls), room, Role::Text)));
+    lines.push(("peers", theme.sentence(urls(&member.member.peer_urls), room, Role::Text)));
+    for (y, (label, text)) in (inner.top()..inner.bottom()).zip(lines) {
+        canvas.line(
+            inner.x + 1,
+            y,
+            inner.width.saturating_sub(1),
+            &Line::from(vec![theme.span(format!("{label:<10}"), Role::Muted), text]),
+        );
+    }
+}
+
+fn urls(urls: &[String]) -> String {
+    if urls.is_empty() { "none told".into() } else { escape_text(&urls.join(", ")).into_owned() }
+}
+
+/// Who led when, the latest change first.
+fn draw_changes(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+    let theme = canvas.theme;
+    let cluster = &facts.cluster;
+    let count = cluster.changes().count();
+    let panel = Panel::new(theme.span("Leader changes", Role::Title));
+    let panel = if count > 0 { panel.data(theme.span(count.to_string(), Role::Muted)) } else { panel };
+    let inner = panel.draw(canvas, area);
+    if count == 0 {
+        let columns = inner.width.saturating_sub(1);
+        canvas.text(inner.x + 1, inner.y, columns, "none since the start of lockscope", Role::Muted);
+    }
+    for (y, change) in (inner.top()..inner.bottom()).zip(cluster.changes().rev()) {
+        canvas.line(inner.x, y, inner.width, &change_line(change, cluster, facts.now(), theme));
+    }
+}
+
+fn change_line<'a>(change: &LeaderChange, cluster: &Cluster, now: Timestamp, theme: &Theme) -> Line<'a> {
+    let who = |id: Option<MemberId>| match id {
+        None => "nobody".to_owned(),
+        Some(id) => cluster.member(id).map_or_else(|| id.to_string(), |facts| name(facts).into_owned()),
+    };
+    let to = who(change.to);
+    let role = if change.to.is_none() { Role::Error } else { Role::Leader };
+    Line::from(vec![
+        theme.span(clock(change.at, now, &theme.zone), Role::Muted),
+        theme.span(format!(" {} {to}", theme.glyphs.leader), role),
+        theme.span(format!(" after {}, term {}", who(change.from), number(change.term.0)), Role::Muted),
+    ])
+}

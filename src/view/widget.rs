@@ -1,0 +1,13 @@
+//! The pieces screens are put together from.
+//!
+//! Each takes plain data and draws on a [`Canvas`](super::canvas::Canvas); none knows a screen.
+
+pub mod footer;
+pub mod help;
+pub mod lanes;
+pub mod notice;
+pub mod panel;
+pub mod spark;
+pub mod stairs;
+pub mod table;
+pub mod ttl;

@@ -1,0 +1,17 @@
+//! The port and the source on every etcd found.
+
+#[path = "conformance/auth.rs"]
+mod auth;
+#[path = "conformance/common.rs"]
+mod common;
+#[path = "conformance/oneshot.rs"]
+mod oneshot;
+#[path = "conformance/port.rs"]
+mod port;
+#[path = "conformance/replay.rs"]
+mod replay;
+#[path = "conformance/strangers.rs"]
+mod strangers;
+mod support;
+#[path = "conformance/tls.rs"]
+mod tls;

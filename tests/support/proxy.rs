@@ -1,0 +1,162 @@
+//! A TCP connection in the middle that can be cut, frozen and opened again.
+
+use std::io::{self, Read, Write};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+/// Forwards connections to a server until told otherwise.
+#[derive(Debug)]
+pub struct Proxy {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    acceptor: Option<JoinHandle<()>>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    target: SocketAddr,
+    state: Mutex<State>,
+    changed: Condvar,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    mode: Mode,
+    open: Vec<TcpStream>,
+    accepted: usize,
+    forwarded: u64,
+    copiers: Vec<JoinHandle<()>>,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Mode {
+    #[default]
+    Open,
+    Cut,
+    Frozen,
+    Ended,
+}
+
+impl Proxy {
+    /// Starts to forward from a free port of loopback to `target`.
+    pub fn start(target: SocketAddr) -> Self {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, super::etcd::free_port())).expect("the port was free");
+        let address = listener.local_addr().expect("it is bound");
+        let shared = Arc::new(Shared { target, state: Mutex::default(), changed: Condvar::new() });
+        let acceptor = Some(thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || accept(&listener, &shared)
+        }));
+        Self { address, shared, acceptor }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where it listens, as an endpoint without TLS.
+    pub fn endpoint(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// Closes every connection and closes new ones at once, until [`Proxy::open`].
+    pub fn cut(&self) {
+        let mut state = self.shared.state();
+        state.mode = Mode::Cut;
+        for stream in state.open.drain(..) {
+            let _ = stream.shutdown(Shutdown::Both);
+        }
+        self.shared.changed.notify_all();
+    }
+
+    /// Keeps every connection and forwards nothing, until [`Proxy::open`].
+    pub fn freeze(&self) {
+        self.shared.state().mode = Mode::Frozen;
+    }
+
+    /// Forwards (again).
+    pub fn open(&self) {
+        self.shared.state().mode = Mode::Open;
+        self.shared.changed.notify_all();
+    }
+
+    /// How many connections were forwarded so far.
+    pub fn connections(&self) -> usize {
+        self.shared.state().accepted
+    }
+
+    /// How many bytes came from the server so far.
+    pub fn bytes_from_server(&self) -> u64 {
+        self.shared.state().forwarded
+    }
+}
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.cut();
+        self.shared.state().mode = Mode::Ended;
+        self.shared.changed.notify_all();
+        // The acceptor sits in accept(); one more connection lets it see the end.
+        let _ = TcpStream::connect(self.address);
+        if let Some(acceptor) = self.acceptor.take() {
+            let _ = acceptor.join();
+        }
+        let copiers = std::mem::take(&mut self.shared.state().copiers);
+        for copier in copiers {
+            let _ = copier.join();
+        }
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits while the proxy is frozen; whether to go on afterwards.
+    fn goes_on(&self) -> bool {
+        let frozen = |state: &mut State| state.mode == Mode::Frozen;
+        let state = self.changed.wait_while(self.state(), frozen).unwrap_or_else(PoisonError::into_inner);
+        state.mode == Mode::Open
+    }
+}
+
+fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
+    for client in listener.incoming().flatten() {
+        let mut state = shared.state();
+        match state.mode {
+            Mode::Ended => return,
+            Mode::Cut => drop(client),
+            Mode::Open | Mode::Frozen => {
+                let Ok(server) = TcpStream::connect(shared.target) else { continue };
+                state.accepted += 1;
+                let _ = (client.set_nodelay(true), server.set_nodelay(true));
+                for (from, to, counts) in [(&client, &server, false), (&server, &client, true)] {
+                    let (Ok(from), Ok(to)) = (from.try_clone(), to.try_clone()) else { continue };
+                    let shared = Arc::clone(shared);
+                    state.copiers.push(thread::spawn(move || {
+                        let _ = copy(&from, &to, &shared, counts);
+                        let _ = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+                    }));
+                }
+                state.open.extend([client, server]);
+            }
+        }
+    }
+}
+
+fn copy(mut from: &TcpStream, mut to: &TcpStream, shared: &Shared, counts: bool) -> io::Result<()> {
+    let mut buffer = vec![0; 64 * 1024];
+    loop {
+        let length = from.read(&mut buffer)?;
+        if length == 0 || !shared.goes_on() {
+            return Ok(());
+        }
+        to.write_all(&buffer[..length])?;
+        if counts {
+            shared.state().forwarded += length as u64;
+        }
+    }
+}
