@@ -29,7 +29,7 @@ pub struct Column {
     pub most: u16,
     /// When it is left out: the lowest first, `None` never.
     pub drop: Option<u8>,
-    /// Whether it takes the room that is left over.
+    /// Whether it takes the room that is left over; of several the last one does.
     pub fills: bool,
     /// The columns between it and the next one.
     pub gap: u16,
@@ -266,7 +266,7 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         sizes[at] += more;
         left -= more;
     }
-    if let Some(filler) = (0..columns.len()).find(|&at| columns[at].fills && shown[at]) {
+    if let Some(filler) = (0..columns.len()).rfind(|&at| columns[at].fills && shown[at]) {
         sizes[filler] += left;
     }
     sizes.into_iter().zip(shown).map(|(size, shown)| shown.then_some(size)).collect()
