@@ -11,9 +11,10 @@ use ratatui::text::Line;
 use crate::domain::{LeaseId, Millis};
 use crate::event::{Denied, LinkState};
 use crate::input::{Pane, Target};
-use crate::model::{Facts, LockView, Renewal, TtlState};
+use crate::model::{Cause, Facts, LockView, Renewal, TtlState, What};
 use crate::view::canvas::Canvas;
 use crate::view::client;
+use crate::view::locks::changes::cause_word;
 use crate::view::text::{Cut, duration, escape, escape_text, fit_bytes, grouped, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
@@ -21,6 +22,9 @@ use crate::view::widget::ttl::whole_seconds;
 
 /// How many leases are looked at: those that end first.
 const LEASES: usize = 64;
+/// For how long a lost holder is told, and of how many locks.
+const LOST_FOR: Millis = Millis(60_000);
+const LOST: usize = 16;
 /// How many locks without a lease are looked at.
 const LEASELESS: usize = 64;
 
@@ -46,13 +50,14 @@ pub struct Note<'a> {
     pub target: Option<Target>,
 }
 
-/// The notes that the facts show, the worst first; `least` is how many are wanted at most.
+/// The notes that the facts show, the worst first.
 pub fn notes(facts: &Facts) -> Vec<Note<'_>> {
     let mut notes = Vec::new();
     of_cluster(facts, &mut notes);
     of_link(facts, &mut notes);
     of_leases(facts, &mut notes);
     of_leaseless(facts, &mut notes);
+    of_lost(facts, &mut notes);
     notes.sort_by_key(|note| note.severity);
     notes
 }
@@ -171,6 +176,25 @@ fn of_leaseless<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         };
         let target = Some(Target::Lock(lock.name().into()));
         notes.push(Note { severity: Severity::Error, about: lock.name().into(), text, target });
+    }
+}
+
+/// Holders that lost their lease a short while ago, the latest first, each lock once.
+fn of_lost<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
+    let now = facts.now();
+    let recent = facts.timeline.iter().rev().take_while(|happening| happening.at > now - LOST_FOR);
+    let mut told: Vec<&[u8]> = Vec::new();
+    for happening in recent {
+        let What::Released(party, cause @ (Cause::Expired | Cause::Revoked)) = &happening.what else { continue };
+        if told.len() == LOST || told.contains(&party.lock.as_bytes()) {
+            continue;
+        }
+        told.push(&party.lock);
+        let ago = duration(whole_seconds(now.since(happening.at)));
+        let who = client::short(party.lease, &party.key);
+        let text = format!("{who}: lease {} {ago} ago", cause_word(*cause));
+        let target = Some(Target::Lock(party.lock.clone()));
+        notes.push(Note { severity: Severity::Warning, about: party.lock.as_bytes().into(), text, target });
     }
 }
 
