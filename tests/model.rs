@@ -1,6 +1,5 @@
 //! The model seen from outside: events in, facts out.
 
-
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 #[path = "model/fixtures.rs"]
 mod fixtures;
