@@ -6,7 +6,7 @@
 use std::borrow::Cow;
 
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use crate::domain::{LeaseId, Millis};
 use crate::event::{Denied, LinkState};
@@ -209,9 +209,9 @@ fn grouped_u64(number: u64) -> String {
 
 /// Draws the notes as a panel; `top` of them are scrolled away.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>], top: usize, focused: bool) {
-    let count = if notes.is_empty() { String::new() } else { format!(" {}", notes.len()) };
+    let count = if notes.is_empty() { String::new() } else { notes.len().to_string() };
     let worst = notes.first().map_or(Role::Title, |note| role(note.severity));
-    let title = vec![canvas.theme.span("Attention", Role::Title), canvas.theme.span(count, worst)];
+    let title = vec![canvas.theme.span("Attention", Role::Title), Span::raw(" "), canvas.theme.span(count, worst)];
     let inner = Panel::new(Line::from(title)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, inner.height, notes.len());
     if notes.is_empty() {
