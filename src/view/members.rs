@@ -89,27 +89,26 @@ fn vec_line(spans: Vec<Span<'_>>) -> Line<'_> {
     Line::from(spans)
 }
 
-/// Draws the members in few columns: name, role and lag, for a narrow strip.
-pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+/// Draws the members in few columns: name, index and lag, for a narrow strip.
+pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>) {
     const STRIP: [Column; 3] =
         [Column::new("MEMBER").at_least(6).fills(), Column::new("INDEX").right().drop(0), Column::new("LAG").right()];
     let theme = canvas.theme;
     let cluster = &facts.cluster;
-    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", cluster.members().len()))];
-    let inner = Panel::new(Line::from(title)).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Members, inner.height.saturating_sub(1), cluster.members().len());
-    let rows: Vec<Row<'_>> = cluster
-        .members()
-        .iter()
-        .take(usize::from(inner.height.saturating_sub(1)))
-        .map(|member| {
+    let members = cluster.members();
+    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))];
+    let inner = Panel::new(Line::from(title)).focused(list.focused).draw(canvas, area);
+    let capacity = inner.height.saturating_sub(1);
+    canvas.hit_pane(area, Pane::Members, capacity, members.len());
+    let rows: Vec<Row<'_>> = list
+        .window(usize::from(capacity), members.len())
+        .map(|at| {
+            let member = &members[at];
             let index = member.status.as_ref().map_or(0, |status| status.raft_index.0);
-            let cells = vec![
-                name_cell(cluster, member, theme),
-                Cell::new(number(index)),
-                Cell::span(lag(cluster, member, theme)),
-            ];
-            Row { target: Some(Target::Member(member.member.id)), ..Row::new(cells) }
+            let name = name_cell(cluster, member, theme);
+            let cells = vec![name, Cell::new(number(index)), Cell::span(lag(cluster, member, theme))];
+            let target = Some(Target::Member(member.member.id));
+            Row { selected: list.selected == Some(at), target, ..Row::new(cells) }
         })
         .collect();
     table(canvas, inner, &STRIP, &rows);

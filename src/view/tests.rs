@@ -471,3 +471,22 @@ fn a_command_is_typed_where_the_cursor_is() {
     let shot = cluster.draw(80, 24, &theme);
     assert!(shot.has_role("`sort` wants", &theme, Role::Error), "{}", shot.text());
 }
+
+#[test]
+fn the_pane_with_the_focus_has_the_bright_frame_and_the_marked_row() {
+    let theme = plain();
+    let mut cluster = sample();
+    let frame = |shot: &Screenshot, title: &str| {
+        let (x, y) = shot.position(&format!("╭ {title}")).unwrap();
+        shot.buffer[(x, y)].fg
+    };
+    let shot = cluster.draw(120, 36, &theme);
+    assert_eq!(frame(&shot, "Locks"), Color::Reset);
+    assert_eq!(frame(&shot, "/jobs/thumbnails"), theme.style(Role::Border).fg.unwrap());
+    assert_eq!(shot.text().matches('▌').count(), 1);
+    cluster.press("\t", 120, 36);
+    let shot = cluster.draw(120, 36, &theme);
+    assert_eq!(frame(&shot, "Locks"), theme.style(Role::Border).fg.unwrap());
+    assert_eq!(frame(&shot, "/jobs/thumbnails"), Color::Reset);
+    assert_eq!(shot.text().matches('▌').count(), 2, "{}", shot.text());
+}
