@@ -233,11 +233,6 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             least => want.min(least.max(head(column))),
         })
         .collect();
-    // What it comes down to when none can.
-    let poor: Vec<u16> = (0..columns.len())
-        .map(|at| widest(rows, at, Cell::need).max(head(&columns[at])).max(columns[at].least.min(6)).min(rich[at]))
-        .collect();
-
     // A column with nothing in it says nothing; one that never drops keeps its place.
     let mut shown: Vec<bool> =
         columns.iter().zip(&filled).map(|(column, &want)| column.drop.is_none() || want > 0).collect();
@@ -255,8 +250,14 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             None => break,
         }
     }
-    let needs = if used(&shown, &rich) > room { poor } else { rich };
-    let mut sizes = needs;
+    let mut sizes = rich;
+    if used(&shown, &sizes) > room {
+        // What it comes down to when no column can be left out any more.
+        for (at, size) in sizes.iter_mut().enumerate() {
+            let need = widest(rows, at, Cell::need).max(head(&columns[at])).max(columns[at].least.min(6));
+            *size = need.min(*size);
+        }
+    }
     let mut left = room.saturating_sub(used(&shown, &sizes));
     // Those that fill come first: they hold the names.
     let order =
