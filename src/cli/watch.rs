@@ -2,12 +2,21 @@
 
 use std::io::Write;
 
+use super::args::WatchArgs;
 use super::exit::Failure;
 use super::json::{self, Style};
 use super::table;
-use crate::config::Format;
+use crate::config::{Config, Format};
 use crate::domain::ClusterId;
 use crate::model::{Happening, What};
+
+/// Watches and prints.
+///
+/// # Errors
+/// When no endpoint can be connected to.
+pub async fn run(_args: &WatchArgs, _config: &Config, _to: &mut impl Write) -> Result<(), Failure> {
+    todo!()
+}
 
 /// Prints one happening as a line.
 pub fn print(
