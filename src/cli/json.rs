@@ -23,8 +23,8 @@ mod watch;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
-pub use lock::{Denied, Locks, Show};
-pub use watch::{Line, event, rfc3339};
+pub use lock::{Locks, Show};
+pub use watch::{Line, cause, event, rfc3339};
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";
