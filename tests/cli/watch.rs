@@ -88,6 +88,9 @@ fn a_handover_is_told_with_its_cause_as_it_happens() {
         event["cause"] = json!(cause);
         event
     };
+    // Nothing else is told. Meanwhile the leases are polled, without which nobody could say
+    // later that one went before its time.
+    assert_eq!(watch.lines.recv_timeout(Duration::from_millis(2_500)).ok(), None);
     // An unlock leaves the lease alone; a revoke takes the key along.
     store.delete("/a/1000");
     assert_eq!(strip(&watch.event()), with_cause(at("released", "1000", first), "released"));
