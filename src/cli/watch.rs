@@ -120,7 +120,9 @@ impl Watcher {
             Observation::Link(LinkState::Retrying { why, .. }) if !self.lost => {
                 self.lost = true;
                 say(format_args!("lockscope: the connection is lost and tried again:"));
-                why.iter().for_each(|failed| say(format_args!("  {}", failed.error)));
+                for failed in why {
+                    say(format_args!("  {}", failed.error));
+                }
             }
             Observation::Link(LinkState::Live { endpoint }) if self.lost => {
                 self.lost = false;
