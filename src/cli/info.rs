@@ -103,7 +103,9 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
             rows.push(row("member", Some(&text)));
         }
     }
-    rows.extend(info.errors.iter().map(|failed| row("error", Some(&format!("{}: {}", failed.endpoint, failed.error)))));
+    rows.extend(
+        info.errors.iter().map(|failed| row("error", Some(&reading::endpoint_error(&failed.endpoint, &failed.error)))),
+    );
     rows
 }
 

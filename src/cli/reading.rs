@@ -14,7 +14,7 @@ use super::exit::{Exit, Failure, say};
 use super::show::KeysOfLeases;
 use crate::config::{Config, Tls};
 use crate::domain::{KeyRange, LeaseId};
-use crate::event::{Event, LeaseTtl, Observation, Stamped};
+use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::port::pool::{Connected, Failed};
 use crate::port::{Clock, Pool, PortError};
@@ -184,12 +184,7 @@ impl Reading {
     /// Says which ranges could not be read and what it takes; whether nothing could be.
     pub fn report_denied(&self) -> bool {
         let link = &self.facts().link;
-        for denied in &link.denied {
-            let name = range_name(&denied.range);
-            let who = if denied.user.is_empty() { "without a user".into() } else { format!("by user {}", denied.user) };
-            say(format_args!("lockscope: {name} may not be read {who}: {}", denied.why));
-            say(format_args!("It takes a role with this right: {}", grant(&denied.range)));
-        }
+        link.denied.iter().for_each(say_denied);
         !link.denied.is_empty()
             && link.scope.iter().all(|range| link.denied.iter().any(|denied| &denied.range == range))
     }
@@ -208,6 +203,14 @@ impl Reading {
 
 fn feed(model: &mut Model, observed: Stamped<Observation>) {
     update(model, Event::Observed(observed));
+}
+
+/// Says which range may not be read, by whom, and what it takes.
+pub fn say_denied(denied: &Denied) {
+    let name = range_name(&denied.range);
+    let who = if denied.user.is_empty() { "without a user".into() } else { format!("by user {}", denied.user) };
+    say(format_args!("lockscope: {name} may not be read {who}: {}", denied.why));
+    say(format_args!("It takes a role with this right: {}", grant(&denied.range)));
 }
 
 /// A range in words.
@@ -242,6 +245,11 @@ impl From<PortError> for Failure {
     }
 }
 
+/// An endpoint's reason; most of them name the endpoint themselves.
+pub fn endpoint_error(endpoint: &str, error: &str) -> String {
+    if error.contains(endpoint) { error.to_owned() } else { format!("{endpoint}: {error}") }
+}
+
 /// Names every endpoint with its reason.
 fn cannot_connect(failed: &[Failed]) -> Failure {
     // A file that cannot be used is the same for every endpoint, and no matter of connecting.
@@ -250,11 +258,8 @@ fn cannot_connect(failed: &[Failed]) -> Failure {
     {
         return Failure::new(Exit::File, error.to_string());
     }
-    let lines = failed.iter().map(|Failed { endpoint, error }| {
-        let error = error.to_string();
-        // Most reasons name the endpoint themselves.
-        if error.contains(endpoint.as_str()) { format!("\n  {error}") } else { format!("\n  {endpoint}: {error}") }
-    });
+    let lines =
+        failed.iter().map(|failed| format!("\n  {}", endpoint_error(&failed.endpoint, &failed.error.to_string())));
     let what = format!("cannot connect to any endpoint:{}", lines.collect::<String>());
     Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,...")
 }
