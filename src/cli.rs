@@ -1,4 +1,8 @@
 //! The command line: parses, merges the settings, runs a command, maps its end to an exit code.
+//!
+//! Each command has a file that prints from the model; what fills the model is in `reading`
+//! for commands that look once. Data goes to standard output, everything else to standard
+//! error.
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write as _};
@@ -20,6 +24,7 @@ mod logging;
 mod ls;
 mod members;
 mod password;
+mod reading;
 #[cfg(test)]
 mod sample;
 mod show;
@@ -50,9 +55,35 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Completions { shell }) => document::completions(*shell, &mut out)?,
         Some(Command::Man) => document::man(&mut out)?,
         Some(Command::Keys) => document::keys(&mut out)?,
-        _ => todo!(),
+        Some(command) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            wait::run(look(command, &settings, &mut out))?;
+        }
+        None => dashboard(Settings::read(cli)?.config)?,
     }
     Ok(out.flush()?)
+}
+
+/// Runs a command that looks at a cluster.
+async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) -> Result<(), Failure> {
+    let Settings { config, file } = settings;
+    match command {
+        Command::Ls(args) => ls::run(args, config, out).await,
+        Command::Show(args) => show::run(args, config, out).await,
+        Command::Leases => leases::run(config, out).await,
+        Command::Members => members::run(config, out).await,
+        Command::Watch(args) => watch::run(args, config, out).await,
+        Command::Info => info::run(config, file.as_deref(), out).await,
+        // They look at nothing and were run before.
+        Command::Keys | Command::Completions { .. } | Command::Man => Ok(()),
+    }
+}
+
+/// Opens the dashboard until it is left.
+fn dashboard(config: Config) -> Result<(), Failure> {
+    let _ = config;
+    todo!()
 }
 
 /// The file the settings were read from, and the settings.

@@ -21,13 +21,10 @@ pub fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>, most: us
         .filter_map(|name| {
             let plain_name = plain(name);
             let part = !wanted.is_empty() && (plain_name.contains(&plain_wanted) || plain_wanted.contains(&plain_name));
+            // By edits, not by common beginnings: paths all begin alike.
+            let likeness = strsim::normalized_damerau_levenshtein(&plain_wanted, &plain_name);
             // A part beats every slip; among parts the one that leaves least over comes first.
-            let likeness = if part {
-                1.0 + strsim::normalized_levenshtein(&plain_wanted, &plain_name)
-            } else {
-                strsim::jaro_winkler(&plain_wanted, &plain_name)
-            };
-            (likeness > LIKE).then_some((likeness, name))
+            (part || likeness > LIKE_PATH).then_some((if part { 1.0 + likeness } else { likeness }, name))
         })
         .collect();
     all.sort_by(|one, other| other.0.total_cmp(&one.0).then(one.1.cmp(other.1)));
@@ -36,6 +33,9 @@ pub fn near<'a>(wanted: &str, names: impl IntoIterator<Item = &'a str>, most: us
 
 /// Above this two names are alike; the value clap uses for its own suggestions is 0.7.
 const LIKE: f64 = 0.8;
+
+/// Above this share of characters that stay two paths are alike.
+const LIKE_PATH: f64 = 0.7;
 
 fn plain(name: &str) -> String {
     name.to_lowercase().replace('_', "-")
@@ -59,5 +59,6 @@ mod tests {
         assert_eq!(near("reindex", names, 2), ["/jobs/reindex", "/jobs/reindex/nightly"]);
         assert_eq!(near("/jobs/reinedx", names, 1), ["/jobs/reindex"]);
         assert!(near("zzzzzz", names, 3).is_empty());
+        assert!(near("/recipes/go-mutex/tasks", ["/recipes/rw/cfg"], 3).is_empty());
     }
 }

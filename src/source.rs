@@ -15,17 +15,24 @@
 
 mod cover;
 mod discover;
+mod flow;
+mod heartbeat;
 mod list;
+mod live;
 mod members;
+mod memory;
 mod oneshot;
+mod out;
 mod poll;
 pub mod sequence;
+mod session;
 
 use crate::domain::KeyRange;
 use crate::event::EndpointError;
 use crate::port::PortError;
 use crate::port::pool::Failed;
 
+pub use live::run;
 pub use oneshot::{connect, poll_leases, poll_members, snapshot};
 
 /// What to watch.

@@ -4,8 +4,26 @@
 mod arguments;
 #[path = "cli/documents.rs"]
 mod documents;
+#[path = "cli/hostile.rs"]
+mod hostile;
+#[path = "cli/leases.rs"]
+mod leases;
+#[path = "cli/ls.rs"]
+mod ls;
+#[path = "cli/members.rs"]
+mod members;
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/rights.rs"]
+mod rights;
 #[path = "cli/settings.rs"]
 mod settings;
+#[path = "cli/show.rs"]
+mod show;
+#[path = "cli/store.rs"]
+mod store;
 mod support;
+#[path = "cli/unreachable.rs"]
+mod unreachable;
+#[path = "cli/watch.rs"]
+mod watch;

@@ -4,6 +4,12 @@
 mod auth;
 #[path = "conformance/common.rs"]
 mod common;
+#[path = "conformance/discovery.rs"]
+mod discovery;
+#[path = "conformance/failover.rs"]
+mod failover;
+#[path = "conformance/live.rs"]
+mod live;
 #[path = "conformance/oneshot.rs"]
 mod oneshot;
 #[path = "conformance/port.rs"]
@@ -15,3 +21,5 @@ mod strangers;
 mod support;
 #[path = "conformance/tls.rs"]
 mod tls;
+#[path = "conformance/watcher.rs"]
+mod watcher;

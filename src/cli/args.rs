@@ -30,7 +30,6 @@ pub const CONFIG_VARIABLE: &str = "LOCKSCOPE_CONFIG";
     after_help = AFTER_HELP,
     disable_help_subcommand = true,
 )]
-#[expect(clippy::doc_markdown, reason = "the text is shown as help, where marks would be printed")]
 pub struct Cli {
     /// The command; none opens the dashboard.
     #[command(subcommand)]
@@ -186,6 +185,7 @@ pub struct OutputArgs {
 }
 
 /// What etcdctl has no word for.
+#[expect(clippy::doc_markdown, reason = "the text is shown as help, where marks would be printed")]
 #[derive(Args, Clone, Debug, Default)]
 #[command(next_help_heading = "Locks and dashboard")]
 pub struct OwnArgs {

@@ -49,6 +49,8 @@ pub enum Failure {
     Arguments(Box<clap::Error>),
     /// A person broke off: they know.
     Interrupted,
+    /// Nothing may be read, which was said already.
+    Refused,
     /// Nobody reads standard output any more, which is a quiet success.
     ClosedPipe,
     /// What should not happen, with its causes.
@@ -86,6 +88,7 @@ impl Failure {
                 if error.use_stderr() { Exit::BadArguments.into() } else { ExitCode::SUCCESS }
             }
             Self::Interrupted => Exit::Interrupted.into(),
+            Self::Refused => Exit::Error.into(),
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Unexpected(report) => {
                 say(format_args!("lockscope: {report:?}"));

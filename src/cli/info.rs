@@ -5,13 +5,37 @@ use std::path::Path;
 
 use super::exit::Failure;
 use super::json::{self, Style, Unreached};
+use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
 use crate::config::{Config, Format};
 use crate::model::Facts;
+use crate::source::{self, SourceError};
 use crate::view::text::escape_text;
 
 /// What a password is printed as.
 const MASK: &str = "***";
+
+/// Asks the cluster who it is, if it can be reached, and prints everything.
+///
+/// # Errors
+/// When a file for TLS cannot be read. A cluster that cannot be reached is told of.
+pub async fn run(config: &Config, file: Option<&Path>, to: &mut impl Write) -> Result<(), Failure> {
+    let pool = reading::pool(config)?;
+    let (reading, unreached) = match source::connect(&pool).await {
+        Ok(connected) => {
+            let mut reading = Reading::of(pool, connected, config);
+            reading.members().await?;
+            (Some(reading), Vec::new())
+        }
+        Err(SourceError::NoEndpoint(failed)) => (None, failed),
+        Err(error) => return Err(error.into()),
+    };
+    let unreached = unreached
+        .into_iter()
+        .map(|failed| Unreached { endpoint: failed.endpoint, error: failed.error.to_string() })
+        .collect();
+    print(config, file, reading.as_ref().map(Reading::facts), unreached, to)
+}
 
 /// Prints everything. `facts` is what a cluster said, `unreached` why none did.
 pub fn print(
@@ -79,7 +103,9 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
             rows.push(row("member", Some(&text)));
         }
     }
-    rows.extend(info.errors.iter().map(|failed| row("error", Some(&format!("{}: {}", failed.endpoint, failed.error)))));
+    rows.extend(
+        info.errors.iter().map(|failed| row("error", Some(&reading::endpoint_error(&failed.endpoint, &failed.error)))),
+    );
     rows
 }
 

@@ -3,6 +3,8 @@
 //! They are views of the model that serialise themselves, so that a document of a hundred
 //! thousand locks is written without being built first. Fields may be added; those here stay.
 
+#![expect(clippy::struct_field_names, reason = "fields have the names that the documents promise")]
+
 use std::fmt::Write as _;
 use std::io::Write;
 
@@ -23,8 +25,8 @@ mod watch;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
-pub use lock::{Denied, Locks, Show};
-pub use watch::{Line, event, rfc3339};
+pub use lock::{Locks, Show};
+pub use watch::{Line, cause, event, rfc3339};
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";
@@ -81,14 +83,12 @@ impl Serialize for Text<'_> {
         if self.hex {
             return to.serialize_str(&hex(self.bytes));
         }
-        match std::str::from_utf8(self.bytes) {
-            Ok(text) => to.serialize_str(text),
-            Err(_) => {
-                let mut map = to.serialize_map(Some(1))?;
-                map.serialize_entry("base64", &STANDARD.encode(self.bytes))?;
-                map.end()
-            }
+        if let Ok(text) = std::str::from_utf8(self.bytes) {
+            return to.serialize_str(text);
         }
+        let mut map = to.serialize_map(Some(1))?;
+        map.serialize_entry("base64", &STANDARD.encode(self.bytes))?;
+        map.end()
     }
 }
 

@@ -4,9 +4,34 @@ use std::io::Write;
 
 use super::exit::Failure;
 use super::json::{self, Style};
+use super::ls;
+use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use crate::config::Format;
+use crate::config::{Config, Format, TtlPolicy};
+use crate::domain::LeaseId;
 use crate::model::{Facts, LeaseView, LockView};
+
+/// Reads the leases and prints them.
+///
+/// # Errors
+/// When the cluster cannot be read, or nothing of it may be.
+pub async fn run(config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let mut reading = Reading::connect(config).await?;
+    reading.list(&reading::watching(config)).await?;
+    match config.polling.ttl.unwrap_or(TtlPolicy::All) {
+        TtlPolicy::Holders => reading.poll(ls::holders(reading.facts(), false)).await,
+        TtlPolicy::All => reading.poll(ids(reading.facts())).await,
+        TtlPolicy::None => {}
+    }
+    let format = config.output.format.unwrap_or(Format::Simple);
+    print(reading.facts(), format, Style { hex: config.output.hex }, to)?;
+    reading.end(to)
+}
+
+/// The ids of all leases, in the order they are printed.
+pub fn ids(facts: &Facts) -> Vec<LeaseId> {
+    listed(facts).into_iter().map(|lease| lease.id).collect()
+}
 
 /// All leases, by id.
 pub fn listed(facts: &Facts) -> Vec<LeaseView<'_>> {

@@ -2,12 +2,37 @@
 
 use std::io::Write;
 
-use super::evident;
+use super::args::LsArgs;
 use super::exit::Failure;
 use super::json::{self, Style};
+use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use crate::config::Format;
+use super::{evident, leases};
+use crate::config::{Config, Format, TtlPolicy};
+use crate::domain::LeaseId;
 use crate::model::{Facts, LockView};
+
+/// Reads the locks and prints them.
+///
+/// # Errors
+/// When the cluster cannot be read, or nothing of it may be.
+pub async fn run(args: &LsArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let mut reading = Reading::connect(config).await?;
+    reading.list(&reading::watching(config)).await?;
+    match config.polling.ttl.unwrap_or(TtlPolicy::Holders) {
+        TtlPolicy::Holders => reading.poll(holders(reading.facts(), args.all)).await,
+        TtlPolicy::All => reading.poll(leases::ids(reading.facts())).await,
+        TtlPolicy::None => {}
+    }
+    let format = config.output.format.unwrap_or(Format::Simple);
+    print(reading.facts(), args.all, format, Style { hex: config.output.hex }, to)?;
+    reading.end(to)
+}
+
+/// The leases of those who hold the locks that are printed.
+pub fn holders(facts: &Facts, all: bool) -> Vec<LeaseId> {
+    listed(facts, all).into_iter().flat_map(|lock| lock.holders().map(|key| key.lease())).collect()
+}
 
 /// The locks `ls` prints: those that someone can hold, or with `all` every group of leased
 /// keys, by name.

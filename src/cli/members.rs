@@ -4,10 +4,22 @@ use std::io::Write;
 
 use super::exit::Failure;
 use super::json;
+use super::reading::Reading;
 use super::table::{self, Align, Column};
-use crate::config::Format;
+use crate::config::{Config, Format};
 use crate::model::{Facts, MemberFacts};
 use crate::view::text::escape_text;
+
+/// Asks the members and prints what they say. Members that do not answer are printed as
+/// that; one that answers is enough.
+///
+/// # Errors
+/// When no endpoint answers.
+pub async fn run(config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let mut reading = Reading::connect(config).await?;
+    reading.members().await?;
+    print(reading.facts(), config.output.format.unwrap_or(Format::Simple), to)
+}
 
 /// Prints the members.
 pub fn print(facts: &Facts, format: Format, to: &mut impl Write) -> Result<(), Failure> {

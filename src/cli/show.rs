@@ -3,14 +3,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 
+use super::args::ShowArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, LeaseKeys, Style};
+use super::reading::Reading;
 use super::table::{self, Align, Column};
 use super::{evident, ls};
-use crate::config::Format;
+use crate::config::{Config, Format, TtlPolicy};
+use crate::domain::key::split_last;
 use crate::domain::{Key, LeaseId};
 use crate::model::{Facts, KeyView, LockView};
 use crate::nearest::near;
+use crate::source::Watching;
 use crate::view::text::escape;
 
 /// How many names are offered when there is no lock of the wanted one.
@@ -18,6 +22,64 @@ const OFFERED: usize = 5;
 
 /// The keys of leases as the leases themselves tell, beyond what is watched.
 pub type KeysOfLeases = BTreeMap<LeaseId, Vec<Key>>;
+
+/// Reads one lock and prints it.
+///
+/// # Errors
+/// When the cluster cannot be read, or there is no such lock.
+pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let name = args.lock.as_encoded_bytes();
+    let mut reading = Reading::connect(config).await?;
+    read(&mut reading, config, name).await?;
+    let Some(lock) = reading.facts().lock_named(name) else {
+        reading.report_denied();
+        return Err(not_found(reading.facts(), name));
+    };
+    let asked = match config.polling.ttl.unwrap_or(TtlPolicy::All) {
+        TtlPolicy::Holders => lock.holders().map(|key| key.lease()).filter(|id| !id.is_none()).collect(),
+        TtlPolicy::All => leases(lock),
+        TtlPolicy::None => Vec::new(),
+    };
+    let mut told = KeysOfLeases::new();
+    reading.poll_with_keys(&asked, &mut told).await;
+    // Polls do not take locks away.
+    let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
+    let format = config.output.format.unwrap_or(Format::Simple);
+    print(reading.facts(), lock, &told, format, Style { hex: config.output.hex }, to)?;
+    reading.end(to)
+}
+
+/// Reads as little as shows the lock as `ls` would: what stands beside it tells a lock from
+/// a registration. When there is no such lock everything is read, for the nearest names.
+async fn read(reading: &mut Reading, config: &Config, name: &[u8]) -> Result<(), Failure> {
+    if !config.prefixes.is_empty() {
+        return reading.list(&Watching::Prefixes(config.prefixes.clone())).await;
+    }
+    for prefix in neighbourhoods(name) {
+        reading.list(&Watching::Prefixes(vec![prefix])).await?;
+        if reading.facts().lock_named(name).is_some() {
+            return Ok(());
+        }
+        // A narrower prefix can only help when the wider one may not be read.
+        if reading.facts().link.denied.is_empty() {
+            break;
+        }
+    }
+    reading.list(&Watching::Discover).await
+}
+
+/// What to read for one lock, the widest first: the directory it is in, all that starts like
+/// it, its own keys.
+fn neighbourhoods(name: &[u8]) -> Vec<Vec<u8>> {
+    let with_slash = |path: &[u8]| [path, b"/"].concat();
+    let mut prefixes = vec![name.to_vec(), with_slash(name)];
+    // The directory of a name at the root would be everything.
+    let (directory, _) = split_last(name);
+    if !directory.is_empty() {
+        prefixes.insert(0, with_slash(directory));
+    }
+    prefixes
+}
 
 /// The failure of not finding a lock; it offers the nearest names.
 pub fn not_found(facts: &Facts, name: &[u8]) -> Failure {

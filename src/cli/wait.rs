@@ -36,19 +36,27 @@ async fn interrupted() {
 }
 
 /// Waits until nobody reads standard output any more; for ever when that cannot be told, as
-/// of a file or a terminal.
+/// of a file.
 #[cfg(unix)]
 pub async fn closed_stdout() {
-    use tokio::io::Interest;
-    use tokio::io::unix::AsyncFd;
+    use rustix::event::{PollFd, PollFlags, poll};
 
-    let Ok(stdout) = AsyncFd::with_interest(std::io::stdout(), Interest::ERROR) else { return pending().await };
-    loop {
-        match stdout.ready(Interest::ERROR).await {
-            Ok(ready) if ready.ready().is_error() => return,
-            Ok(mut ready) => ready.clear_ready(),
-            Err(_) => return pending().await,
+    // A thread that sleeps in the system: to have the runtime wait for it, standard output
+    // would have to stop blocking, for everybody who shares it.
+    let closed = tokio::task::spawn_blocking(|| {
+        let stdout = std::io::stdout();
+        loop {
+            // Errors and hang-ups are told without being asked for.
+            let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
+            match poll(&mut asked, None) {
+                Err(rustix::io::Errno::INTR) | Ok(0) => {}
+                Err(_) => return false,
+                Ok(_) => return true,
+            }
         }
+    });
+    if !closed.await.unwrap_or(false) {
+        pending().await
     }
 }
 

@@ -2,12 +2,174 @@
 
 use std::io::Write;
 
-use super::exit::Failure;
+use color_eyre::eyre::eyre;
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use super::args::WatchArgs;
+use super::exit::{Failure, say};
 use super::json::{self, Style};
-use super::table;
-use crate::config::Format;
-use crate::domain::ClusterId;
-use crate::model::{Happening, What};
+use super::{reading, table, wait};
+use crate::config::{Config, Format};
+use crate::domain::{ClusterId, LeaseId};
+use crate::effect::Effect;
+use crate::event::{Event, LinkState, Observation, Stamped};
+use crate::model::{Facts, Happening, Model, Ui, What};
+use crate::port;
+use crate::runtime::clock::Clock;
+use crate::source;
+use crate::update::update;
+
+/// Observations that wait to be taken in; when there is no more room the source waits.
+const OBSERVATIONS: usize = 64;
+/// Bursts of lease polls that wait to be asked.
+const POLLS: usize = 4;
+/// How long the source may take to hang up.
+const HANG_UP: Duration = Duration::from_millis(50);
+/// The model remembers twice as many happenings as may wait here for a cause. Beyond that they
+/// are printed as they are: better a cause that stays unknown than an event that is lost.
+const BACKLOG: u64 = 2_048;
+
+/// Watches and prints until the time is over or nobody reads any more.
+///
+/// # Errors
+/// When no endpoint can be connected to at the start. Later on that is a state, and is said
+/// on standard error.
+pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let pool = reading::pool(config)?;
+    source::connect(&pool).await?;
+    let clock = Clock::start();
+    let stamps = clock.clone();
+    let (observed, observations) = mpsc::channel(OBSERVATIONS);
+    let (polls, asked) = mpsc::channel(POLLS);
+    let shutdown = CancellationToken::new();
+    let source = tokio::spawn(source::run(
+        pool,
+        reading::watching(config),
+        observed,
+        asked,
+        port::Clock::new(move || stamps.now()),
+        shutdown.clone(),
+    ));
+    let mut watcher = Watcher {
+        model: Model::new(Facts::new(config.polling.budget), Ui::default()),
+        clock,
+        polls,
+        printed: 0,
+        lost: false,
+        format: config.output.format.unwrap_or(Format::Json),
+        style: Style { hex: config.output.hex },
+    };
+    let ended = watcher.watch(observations, args.length, to).await;
+    shutdown.cancel();
+    let stop = source.abort_handle();
+    if timeout(HANG_UP, source).await.is_err() {
+        stop.abort();
+    }
+    ended
+}
+
+/// The loop of the dashboard without a screen: facts go in, happenings come out.
+struct Watcher {
+    model: Model,
+    clock: Clock,
+    polls: mpsc::Sender<Vec<LeaseId>>,
+    /// The number of the next happening to print.
+    printed: u64,
+    /// Whether the connection is lost and that was said.
+    lost: bool,
+    format: Format,
+    style: Style,
+}
+
+impl Watcher {
+    async fn watch(
+        &mut self,
+        mut observations: mpsc::Receiver<Stamped<Observation>>,
+        length: Option<Duration>,
+        to: &mut impl Write,
+    ) -> Result<(), Failure> {
+        let closed = wait::closed_stdout();
+        tokio::pin!(closed);
+        let end = Instant::now() + length.unwrap_or_default();
+        // The first happening that comes after the end; those before it still get their causes.
+        let mut last = None;
+        while last.is_none_or(|last| self.printed < last) {
+            let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
+            tokio::select! {
+                // A cluster that is busy must not keep the end away.
+                biased;
+                () = &mut closed => return Err(Failure::ClosedPipe),
+                () = sleep_until(end), if length.is_some() && last.is_none() => {
+                    last = Some(self.model.live().timeline.next_seq());
+                }
+                observed = observations.recv() => match observed {
+                    Some(observed) => self.take(observed),
+                    None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
+                },
+                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
+            }
+            self.print(last, to)?;
+        }
+        Ok(())
+    }
+
+    fn take(&mut self, observed: Stamped<Observation>) {
+        match &observed.what {
+            Observation::Link(LinkState::Retrying { why, .. }) if !self.lost => {
+                self.lost = true;
+                say(format_args!("lockscope: the connection is lost and tried again:"));
+                for failed in why {
+                    say(format_args!("  {}", failed.error));
+                }
+            }
+            Observation::Link(LinkState::Live { endpoint }) if self.lost => {
+                self.lost = false;
+                say(format_args!("lockscope: connected again, to {endpoint}"));
+            }
+            Observation::Cluster(id) if self.model.live().link.cluster_id.is_some_and(|known| known != *id) => {
+                say(format_args!("lockscope: another cluster answers: {id}"));
+            }
+            Observation::Denied(denied) if !self.model.live().link.denied.contains(denied) => {
+                reading::say_denied(denied);
+            }
+            _ => {}
+        }
+        update(&mut self.model, Event::Observed(observed));
+    }
+
+    fn tick(&mut self) {
+        for effect in update(&mut self.model, Event::Tick(self.clock.now())) {
+            if let Effect::PollLeases(leases) = effect {
+                // When the source is behind with polls, the model asks again.
+                let _ = self.polls.try_send(leases);
+            }
+        }
+    }
+
+    /// Prints what happened before `last` and has its cause.
+    fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
+        let facts = self.model.live();
+        let (timeline, cluster) = (&facts.timeline, facts.link.cluster_id);
+        let from = self.printed;
+        for happening in timeline.from(from) {
+            let overdue = timeline.next_seq() - happening.seq > BACKLOG;
+            if last.is_some_and(|last| happening.seq >= last) || (happening.what.is_pending() && !overdue) {
+                break;
+            }
+            if happening.seq > self.printed {
+                say(format_args!("lockscope: {} events came too fast to be told", happening.seq - self.printed));
+            }
+            print(happening, cluster, self.format, self.style, to)?;
+            self.printed = happening.seq + 1;
+        }
+        if self.printed > from {
+            to.flush()?;
+        }
+        Ok(())
+    }
+}
 
 /// Prints one happening as a line.
 pub fn print(
@@ -39,7 +201,7 @@ pub fn print(
 fn more(what: &What) -> String {
     match what {
         What::Enqueued(_) | What::Acquired(_) => String::new(),
-        What::Released(_, cause) | What::WaiterGone(_, cause) => cause.name().into(),
+        What::Released(_, cause) | What::WaiterGone(_, cause) => json::cause(*cause).into(),
         What::Rewritten { former_lease, .. } if former_lease.is_none() => "had no lease".into(),
         What::Rewritten { former_lease, .. } => format!("had lease {former_lease}"),
         What::LeaderChanged(change) => {

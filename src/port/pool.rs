@@ -104,15 +104,17 @@ impl Pool {
         self.connect_any_but(None).await
     }
 
-    /// The same, trying `last` last: the endpoint that was just lost.
+    /// The same, trying `last` as the last of the configured endpoints: it was just lost. Then
+    /// where members said that they serve clients.
     ///
     /// # Errors
     /// As [`Pool::connect_any`].
     pub async fn connect_any_but(&self, last: Option<&str>) -> Result<Connected, Vec<Failed>> {
         let mut endpoints = self.shared.connection.endpoints.clone();
+        // What was asked for comes first even if it was just lost: a name can lead elsewhere.
+        endpoints.sort_by_key(|endpoint| last == Some(endpoint.as_str()));
         endpoints.extend(self.state().learnt.iter().cloned());
         let order: HashMap<String, usize> = endpoints.iter().cloned().zip(0..).collect();
-        endpoints.sort_by_key(|endpoint| last == Some(endpoint.as_str()));
         let mut failed = Vec::new();
         let mut second_best = None;
         let mut trying = Staggered::new(endpoints, |endpoint| self.greet(endpoint));

@@ -125,11 +125,11 @@ pub fn disjoint(mut ranges: Vec<KeyRange>) -> Vec<KeyRange> {
     kept
 }
 
-/// Which of these disjoint, sorted ranges holds `key`.
-pub fn holder_of(ranges: &[KeyRange], key: &[u8]) -> Option<usize> {
-    let behind = ranges.partition_point(|range| range.start.as_bytes() <= key);
+/// Which of these items, whose ranges are disjoint and sorted, holds `key`.
+pub fn holder_of<T>(items: &[T], range: impl Fn(&T) -> &KeyRange, key: &[u8]) -> Option<usize> {
+    let behind = items.partition_point(|item| range(item).start.as_bytes() <= key);
     let at = behind.checked_sub(1)?;
-    ranges[at].contains(key).then_some(at)
+    range(&items[at]).contains(key).then_some(at)
 }
 
 /// The smallest range around all of these.
@@ -382,11 +382,11 @@ mod tests {
             for key in keys.iter().filter(|key| !DATA.iter().any(|data| key.starts_with(data))) {
                 let holders = ranges.iter().filter(|range| range.contains(key)).count();
                 prop_assert_eq!(holders, 1);
-                prop_assert!(ranges[holder_of(&ranges, key).unwrap()].contains(key));
+                prop_assert!(ranges[holder_of(&ranges, |range| range, key).unwrap()].contains(key));
                 // whoever else queues there is seen as well
                 if let Home::In { group, .. } = home(key) {
                     let neighbour = [&group[..], b"neighbour"].concat();
-                    prop_assert!(holder_of(&ranges, &neighbour).is_some());
+                    prop_assert!(holder_of(&ranges, |range| range, &neighbour).is_some());
                 }
             }
         }
@@ -414,7 +414,7 @@ mod tests {
         fn joined_ranges_hold_what_they_held(prefixes in vec(key(), 0..12), probe in key()) {
             let ranges: Vec<_> = prefixes.iter().map(|prefix| KeyRange::prefix(prefix)).collect();
             let held = ranges.iter().any(|range| range.contains(&probe));
-            prop_assert_eq!(holder_of(&disjoint(ranges), &probe).is_some(), held);
+            prop_assert_eq!(holder_of(&disjoint(ranges), |range| range, &probe).is_some(), held);
         }
     }
 }

@@ -6,15 +6,160 @@
 //! needs no question.
 
 use std::collections::{HashMap, HashSet};
+use std::convert::Infallible;
+use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream::iter;
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, sleep, timeout};
 
 use super::cover::{Cover, KUBERNETES_LEASES};
-use super::poll;
+use super::live::{Contact, Wish};
+use super::out::{Out, Stopped};
+use super::poll::{Burst, IN_FLIGHT};
 use crate::domain::{KeyRange, LeaseId};
-use crate::event::{Denied, LeasePollCost, LeaseTtl};
+use crate::event::{Denied, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, PortError, Range, Want};
+
+/// How often leases are listed, unless that costs more than one part in a hundred of the time.
+const EVERY: Duration = Duration::from_secs(2);
+/// How often at least, however much it costs.
+const SELDOMEST: Duration = Duration::from_mins(1);
+/// How many leases are asked before what they lead to is watched.
+const AT_ONCE: usize = 512;
+/// How many leases whose keys are known are asked again each time.
+const AGAIN: usize = 32;
+/// How long to wait for the keys of new ranges, which name leases that need no question then.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// Every so many rounds it is looked whether there are leases of Kubernetes.
+const KUBERNETES_EVERY: u32 = 15;
+
+/// Finds locks until it is stopped: wishes for the ranges they are in, and tells `LeaseList` and
+/// a `LeaseTtl` with keys of each lease it asks.
+pub(super) async fn keep_finding(
+    contact: watch::Receiver<Option<Contact>>,
+    wish: watch::Sender<Wish>,
+    seen: mpsc::Receiver<Vec<LeaseId>>,
+    out: Out,
+) {
+    let stop = out.clone();
+    let search = Search { finder: Finder::default(), life: None, wish, seen, out, denied: false };
+    let _ = stop.unless_stopped(search.keep(contact)).await;
+}
+
+/// The search on a live cluster.
+struct Search {
+    finder: Finder,
+    life: Option<u64>,
+    wish: watch::Sender<Wish>,
+    seen: mpsc::Receiver<Vec<LeaseId>>,
+    out: Out,
+    denied: bool,
+}
+
+/// Why a round ended early.
+enum Interrupted {
+    Stopped(Stopped),
+    Failed(PortError),
+}
+
+impl From<Stopped> for Interrupted {
+    fn from(stopped: Stopped) -> Self {
+        Self::Stopped(stopped)
+    }
+}
+
+impl From<PortError> for Interrupted {
+    fn from(error: PortError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+impl Search {
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Stopped> {
+        loop {
+            let known = contact.borrow_and_update().clone();
+            let mut rest = EVERY;
+            if let Some(Contact { client, life }) = known {
+                if self.life.replace(life) != Some(life) {
+                    self.finder = Finder::default();
+                    self.denied = false;
+                }
+                let start = Instant::now();
+                match self.round(&client).await {
+                    Ok(()) => {}
+                    // What is wrong with the connection is noticed by whoever keeps it.
+                    Err(Interrupted::Failed(error)) => tracing::debug!(%error, "looking for locks failed"),
+                    Err(Interrupted::Stopped(stopped)) => return Err(stopped),
+                }
+                rest = (start.elapsed() * 99).clamp(EVERY, SELDOMEST);
+            }
+            tokio::select! {
+                changed = contact.changed() => if changed.is_err() { std::future::pending().await },
+                () = sleep(rest) => {}
+            }
+        }
+    }
+
+    /// Lists the leases, asks those that should be asked, and wishes for where they lead.
+    async fn round(&mut self, client: &Client) -> Result<(), Interrupted> {
+        self.take_in_seen();
+        let leases = match client.leases().await {
+            Ok(leases) => leases,
+            Err(PortError::Denied { user, why, .. }) => return Ok(self.deny(user, &why).await?),
+            Err(error) => return Err(error.into()),
+        };
+        self.finder.alive(&leases);
+        self.out.tell(Observation::LeaseList(leases)).await?;
+        if self.finder.round % KUBERNETES_EVERY == 1 {
+            self.finder.look_for_kubernetes(client).await?;
+        }
+        let mut ask = self.finder.due(AGAIN);
+        ask.extend(self.finder.unknown(AT_ONCE));
+        loop {
+            let mut burst = Burst::new(client, ask.clone(), true);
+            while let Some(ttl) = burst.next().await {
+                self.finder.answered(&ttl);
+                self.out.tell(Observation::LeaseTtl(ttl)).await?;
+            }
+            self.finder.asked(&ask);
+            match burst.end().1 {
+                Some(PortError::Denied { user, why, .. }) => self.deny(user, &why).await?,
+                Some(error) => return Err(error.into()),
+                None => {}
+            }
+            self.finder.count(client).await?;
+            let found = Wish { life: self.life, ranges: self.finder.ranges() };
+            let new = self.wish.send_if_modified(|wish| {
+                let new = *wish != found;
+                *wish = found;
+                new
+            });
+            if self.finder.unknown(1).is_empty() {
+                return Ok(());
+            }
+            if new && let Ok(Some(leases)) = timeout(PATIENCE, self.seen.recv()).await {
+                leases.into_iter().for_each(|lease| self.finder.seen(lease));
+            }
+            self.take_in_seen();
+            ask = self.finder.unknown(AT_ONCE);
+        }
+    }
+
+    fn take_in_seen(&mut self) {
+        while let Ok(leases) = self.seen.try_recv() {
+            leases.into_iter().for_each(|lease| self.finder.seen(lease));
+        }
+    }
+
+    async fn deny(&mut self, user: String, why: &str) -> Result<(), Stopped> {
+        if std::mem::replace(&mut self.denied, true) {
+            return Ok(());
+        }
+        self.out.tell(Observation::Denied(Finder::denied(user, why))).await
+    }
+}
 
 /// What is known of the leases and where they lead.
 #[derive(Default)]
@@ -83,28 +228,17 @@ impl Finder {
         self.leases.iter().filter(|(_, known)| wanted(known)).map(|(&lease, _)| lease).take(most).collect()
     }
 
-    /// Asks leases for their keys and takes in where those are.
-    pub async fn ask(
-        &mut self,
-        client: &Client,
-        leases: &[LeaseId],
-        mut tell: impl AsyncFnMut(LeaseTtl),
-    ) -> (LeasePollCost, Option<PortError>) {
-        let asked = poll::burst(client, leases, true, async |ttl| {
-            self.answered(&ttl);
-            tell(ttl).await;
-        });
-        let result = asked.await;
-        // Whoever did not answer is not asked again at once.
+    /// Takes in that these were asked: whoever did not answer is not asked again at once.
+    pub fn asked(&mut self, leases: &[LeaseId]) {
         for lease in leases {
             if let Some(known @ Known::Name) = self.leases.get_mut(lease) {
                 *known = Known::Empty { asked: 1, due: self.round + 1 };
             }
         }
-        result
     }
 
-    fn answered(&mut self, ttl: &LeaseTtl) {
+    /// Takes in what a lease answered: where its keys are.
+    pub fn answered(&mut self, ttl: &LeaseTtl) {
         let Some(known) = self.leases.get_mut(&ttl.lease) else { return };
         let keys = ttl.keys.as_deref().unwrap_or_default();
         if keys.is_empty() {
@@ -125,11 +259,15 @@ impl Finder {
     /// it says that it is denied.
     pub async fn count(&mut self, client: &Client) -> Result<(), PortError> {
         let mut counts = iter(self.cover.uncounted())
-            .map(|directory| async move {
-                let counted = count(client, &directory).await;
-                (directory, counted)
+            .map(|directory| {
+                let client = client.clone();
+                async move {
+                    let counted = count(&client, &directory).await;
+                    (directory, counted)
+                }
             })
-            .buffer_unordered(poll::IN_FLIGHT);
+            .buffer_unordered(IN_FLIGHT)
+            .boxed();
         while let Some((directory, counted)) = counts.next().await {
             self.cover.counted(&directory, counted?);
         }

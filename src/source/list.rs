@@ -4,11 +4,10 @@
 //! while the reader does; never more than a few pages are in memory.
 
 use std::collections::VecDeque;
-use std::future::Future;
 use std::pin::Pin;
-use std::task::Poll;
 
-use futures::future::{BoxFuture, MaybeDone, maybe_done, poll_fn};
+use futures::FutureExt;
+use futures::future::{BoxFuture, MaybeDone, maybe_done};
 
 use crate::domain::{Key, KeyRange, Revision};
 use crate::event::{Denied, ListPage};
@@ -71,12 +70,12 @@ impl Lister {
     /// When the connection or the server fails; what was handed out until then is incomplete.
     pub async fn next(&mut self) -> Result<Option<Read>, PortError> {
         loop {
-            self.ask_ahead().await;
+            self.ask_ahead();
             let Some(front) = self.asked.front_mut() else { return Ok(None) };
             front.answer.as_mut().await;
             let Some(mut asked) = self.asked.pop_front() else { return Ok(None) };
             match asked.answer.as_mut().take_output() {
-                Some(Ok(page)) => return Ok(Some(self.hand_out(asked.range, asked.from.is_none(), page).await)),
+                Some(Ok(page)) => return Ok(Some(self.hand_out(asked.range, asked.from.is_none(), page))),
                 Some(Err(PortError::Denied { user, why, .. })) => {
                     return Ok(Some(Read::Denied(Denied { range: asked.range, user, why })));
                 }
@@ -90,7 +89,7 @@ impl Lister {
                 }
                 Some(Err(PortError::TooLarge { .. })) if self.page > SMALLEST_PAGE => {
                     self.page = (self.page / 8).max(SMALLEST_PAGE);
-                    let again = self.ask(asked.range, asked.from).await;
+                    let again = self.ask(asked.range, asked.from);
                     self.asked.push_front(again);
                 }
                 Some(Err(error)) => return Err(error),
@@ -100,18 +99,18 @@ impl Lister {
     }
 
     /// Asks for first pages ahead of time; only for one before the revision is known.
-    async fn ask_ahead(&mut self) {
+    fn ask_ahead(&mut self) {
         let ahead = if self.revision.is_some() { AHEAD } else { 1 };
         while self.asked.len() < ahead
             && let Some(range) = self.waiting.pop_front()
         {
-            let first = self.ask(range, None).await;
+            let first = self.ask(range, None);
             self.asked.push_back(first);
         }
     }
 
     /// Puts a question on its way.
-    async fn ask(&self, range: KeyRange, from: Option<Key>) -> Asked {
+    fn ask(&self, range: KeyRange, from: Option<Key>) -> Asked {
         let rest = KeyRange { start: from.as_ref().unwrap_or(&range.start).clone(), end: range.end.clone() };
         // Whatever the first answer's revision is, this member has it.
         let serializable = self.serializable || self.revision.is_some();
@@ -119,15 +118,12 @@ impl Lister {
         let client = self.client.clone();
         let asking: BoxFuture<'static, _> = Box::pin(async move { client.range(question).await });
         let mut answer = Box::pin(maybe_done(asking));
-        poll_fn(|cx| {
-            let _ = answer.as_mut().poll(cx);
-            Poll::Ready(())
-        })
-        .await;
+        // Polled once, the question is on its way; whoever awaits the answer polls it again.
+        let _ = answer.as_mut().now_or_never();
         Asked { range, from, answer }
     }
 
-    async fn hand_out(&mut self, range: KeyRange, first: bool, page: Page) -> Read {
+    fn hand_out(&mut self, range: KeyRange, first: bool, page: Page) -> Read {
         let revision = *self.revision.get_or_insert(page.header.revision);
         let bytes: usize = page.keys.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
         if let Some(fitting) = (PAGE_BYTES * page.keys.len()).checked_div(bytes) {
@@ -136,7 +132,7 @@ impl Lister {
         let last_key = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
         let last = last_key.is_none();
         if last_key.is_some() {
-            let next = self.ask(range.clone(), last_key).await;
+            let next = self.ask(range.clone(), last_key);
             self.asked.push_front(next);
         }
         Read::Page(ListPage { range, revision, keys: page.keys, first, last })

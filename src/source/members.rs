@@ -1,14 +1,127 @@
 //! Asks each member about itself; one that is slow or gone keeps nobody waiting.
 
+use std::collections::HashMap;
+use std::convert::Infallible;
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, interval, sleep_until, timeout};
 
+use super::live::{Contact, Leadership};
+use super::out::{Out, Stopped};
 use crate::domain::{Alarm, AlarmKind, Member, MemberId, Millis, Status};
+use crate::event::Observation;
 use crate::port::{Etcd, Pool, PortError};
+
+/// How often each member is asked.
+const STATUS_EVERY: Duration = Duration::from_secs(1);
+/// How often it is asked who the members are.
+const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
 /// How long a member may take, connecting included.
 const ANSWER: Duration = Duration::from_secs(1);
+
+/// Keeps asking until it is stopped: who the members are, and each of them about itself in a
+/// task of its own. Tells `Members` and `Alarms` when they change, and every `Status`.
+pub(super) async fn poll(
+    pool: Pool,
+    contact: watch::Receiver<Option<Contact>>,
+    leadership: watch::Sender<Leadership>,
+    out: Out,
+) {
+    let stop = out.clone();
+    let _ = stop.unless_stopped(Poller::new(pool, leadership, out).keep(contact)).await;
+}
+
+type Answer = Result<Status, String>;
+
+/// Who is asked, and what they last said.
+struct Poller {
+    pool: Pool,
+    leadership: watch::Sender<Leadership>,
+    out: Out,
+    members: Vec<Member>,
+    tasks: JoinSet<()>,
+    errors: HashMap<MemberId, Vec<String>>,
+    alarms: Option<Vec<Alarm>>,
+}
+
+impl Poller {
+    fn new(pool: Pool, leadership: watch::Sender<Leadership>, out: Out) -> Self {
+        let (members, tasks, errors) = (Vec::new(), JoinSet::new(), HashMap::new());
+        Self { pool, leadership, out, members, tasks, errors, alarms: None }
+    }
+
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Stopped> {
+        let (answers_in, mut answers) = mpsc::channel(16);
+        let mut ask_members = interval(MEMBERS_EVERY);
+        loop {
+            tokio::select! {
+                Some((member, answer)) = answers.recv() => self.answered(member, answer).await?,
+                _ = ask_members.tick() => self.ask_members(&contact, &answers_in).await?,
+                Ok(()) = contact.changed() => self.ask_members(&contact, &answers_in).await?,
+            }
+        }
+    }
+
+    async fn ask_members(
+        &mut self,
+        contact: &watch::Receiver<Option<Contact>>,
+        answers: &mpsc::Sender<(MemberId, Answer)>,
+    ) -> Result<(), Stopped> {
+        let Some(client) = contact.borrow().as_ref().map(|contact| contact.client.with_deadline(ANSWER)) else {
+            return Ok(());
+        };
+        // Whoever keeps the connection notices when it is gone; here the next try will do.
+        let Ok((_, mut members)) = client.members().await else { return Ok(()) };
+        members.sort_by_key(|member| member.id);
+        if members == self.members {
+            return Ok(());
+        }
+        self.pool.learn(&members);
+        self.tasks.shutdown().await;
+        for member in &members {
+            let (pool, member, answers) = (self.pool.clone(), member.clone(), answers.clone());
+            self.tasks.spawn(async move {
+                loop {
+                    let next = Instant::now() + STATUS_EVERY;
+                    let answer = status(&pool, &member).await;
+                    if answers.send((member.id, answer)).await.is_err() {
+                        return;
+                    }
+                    sleep_until(next).await;
+                }
+            });
+        }
+        self.errors.retain(|member, _| members.iter().any(|known| known.id == *member));
+        self.leadership.send_modify(|known| known.members.clone_from(&members));
+        self.members.clone_from(&members);
+        self.out.tell(Observation::Members(members)).await
+    }
+
+    async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), Stopped> {
+        if self.members.iter().all(|known| known.id != member) {
+            return Ok(());
+        }
+        match &answer {
+            Ok(status) => {
+                self.errors.insert(member, status.errors.clone());
+                self.leadership.send_if_modified(|known| known.learn(status));
+            }
+            Err(_) => {
+                self.errors.remove(&member);
+            }
+        }
+        self.out.tell(Observation::Status { member, answer }).await?;
+        let raised = alarms(self.errors.values().flatten());
+        if !self.errors.is_empty() && self.alarms.as_ref() != Some(&raised) {
+            self.alarms = Some(raised.clone());
+            self.out.tell(Observation::Alarms(raised)).await?;
+        }
+        Ok(())
+    }
+}
 
 /// What a member says of itself, or why it does not, in words.
 pub(super) async fn status(pool: &Pool, member: &Member) -> Result<Status, String> {

@@ -5,7 +5,8 @@ use futures::stream::FuturesUnordered;
 
 use super::discover::Finder;
 use super::list::{Lister, Read};
-use super::{SourceError, Watching, members, poll};
+use super::poll::Burst;
+use super::{SourceError, Watching, members};
 use crate::domain::{KeyRange, LeaseId};
 use crate::event::{LeasePollCost, Observation, Stamped};
 use crate::port::pool::Connected;
@@ -68,7 +69,13 @@ async fn discover(connected: &Connected, tell: &mut impl FnMut(Observation)) -> 
     let mut denied = None;
     loop {
         let unknown = finder.unknown(LEASES_AT_ONCE);
-        match finder.ask(client, &unknown, async |ttl| tell(Observation::LeaseTtl(ttl))).await.1 {
+        let mut burst = Burst::new(client, unknown.clone(), true);
+        while let Some(ttl) = burst.next().await {
+            finder.answered(&ttl);
+            tell(Observation::LeaseTtl(ttl));
+        }
+        finder.asked(&unknown);
+        match burst.end().1 {
             Some(PortError::Denied { user, why, .. }) => denied = Some(Finder::denied(user, &why)),
             // What was not asked cannot be found: better no answer than half of one.
             Some(error) => return Err(error.into()),
@@ -123,7 +130,11 @@ pub async fn poll_leases(
     let mut tell = |what| sink(Stamped { at: clock.now(), what });
     let leader = leader(pool, connected).await;
     let client = leader.as_ref().unwrap_or(&connected.client);
-    let (cost, _) = poll::burst(client, leases, with_keys, async |ttl| tell(Observation::LeaseTtl(ttl))).await;
+    let mut burst = Burst::new(client, leases.to_vec(), with_keys);
+    while let Some(ttl) = burst.next().await {
+        tell(Observation::LeaseTtl(ttl));
+    }
+    let (cost, _) = burst.end();
     tell(Observation::LeasesPolled(cost));
     cost
 }

@@ -3,15 +3,19 @@
 //! The leader is the one member that counts a lease's time; another passes the question on,
 //! which costs several times as much.
 
+use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream::iter;
-use tokio::time::Instant;
+use futures::stream::{BoxStream, iter};
+use tokio::sync::{mpsc, watch};
+use tokio::time::{Instant, timeout};
 
-use crate::domain::{LeaseId, Millis};
-use crate::event::{LeasePollCost, LeaseTtl};
-use crate::port::{Client, Etcd, PortError};
+use super::live::{Contact, Leadership};
+use super::out::{Out, Stopped};
+use crate::domain::{LeaseId, Member, Millis};
+use crate::event::{LeasePollCost, LeaseTtl, Observation};
+use crate::port::{Client, Etcd, Pool, PortError, TimeToLive};
 
 /// How many questions are under way at once.
 pub(super) const IN_FLIGHT: usize = 16;
@@ -20,36 +24,103 @@ pub(super) const IN_FLIGHT: usize = 16;
 /// to 7 s, and the rest shall not wait for them.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Asks each of `leases`, in this order, and gives `sink` each answer when it comes.
-///
-/// An answer that does not come counts as failed; the first failure's reason is returned too.
-pub(super) async fn burst(
-    client: &Client,
-    leases: &[LeaseId],
-    with_keys: bool,
-    mut sink: impl AsyncFnMut(LeaseTtl),
-) -> (LeasePollCost, Option<PortError>) {
-    let start = Instant::now();
-    let client = client.with_deadline(ANSWER);
-    let mut answers = iter(leases.iter().copied())
-        .map(|lease| {
-            let client = client.clone();
-            async move { (lease, client.time_to_live(lease, with_keys).await) }
-        })
-        .buffer_unordered(IN_FLIGHT);
-    let (mut failed, mut why) = (0, None);
-    while let Some((lease, answer)) = answers.next().await {
-        match answer {
-            Ok(told) => {
-                sink(LeaseTtl { lease, granted: told.granted, remaining: told.remaining, keys: told.keys }).await;
-            }
-            Err(error) => {
-                failed += 1;
-                why.get_or_insert(error);
+/// Questions that are asked together.
+pub(super) struct Burst {
+    answers: BoxStream<'static, (LeaseId, Result<TimeToLive, PortError>)>,
+    start: Instant,
+    asked: u32,
+    failed: u32,
+    why: Option<PortError>,
+}
+
+impl Burst {
+    /// Asks each of `leases`, in this order.
+    pub fn new(client: &Client, leases: Vec<LeaseId>, with_keys: bool) -> Self {
+        let client = client.with_deadline(ANSWER);
+        let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
+        let answers = iter(leases)
+            .map(move |lease| {
+                let client = client.clone();
+                async move { (lease, client.time_to_live(lease, with_keys).await) }
+            })
+            .buffer_unordered(IN_FLIGHT)
+            .boxed();
+        Self { answers, start: Instant::now(), asked, failed: 0, why: None }
+    }
+
+    /// The next answer, as they come; `None` when none is to come any more.
+    pub async fn next(&mut self) -> Option<LeaseTtl> {
+        loop {
+            match self.answers.next().await? {
+                (lease, Ok(told)) => {
+                    return Some(LeaseTtl { lease, granted: told.granted, remaining: told.remaining, keys: told.keys });
+                }
+                (_, Err(error)) => {
+                    self.failed += 1;
+                    self.why.get_or_insert(error);
+                }
             }
         }
     }
-    let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
-    let took = Millis(i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX));
-    (LeasePollCost { asked, failed, took }, why)
+
+    /// What it cost until now, and why the first question that failed did.
+    pub fn end(self) -> (LeasePollCost, Option<PortError>) {
+        let took = Millis(i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX));
+        (LeasePollCost { asked: self.asked, failed: self.failed, took }, self.why)
+    }
+}
+
+/// Serves wishes to ask leases until it is stopped: a `LeaseTtl` for each answer, then what the
+/// burst cost. While one runs, newer wishes replace older ones.
+pub(super) async fn serve(
+    pool: Pool,
+    contact: watch::Receiver<Option<Contact>>,
+    leadership: watch::Receiver<Leadership>,
+    wishes: mpsc::Receiver<Vec<LeaseId>>,
+    out: Out,
+) {
+    let stop = out.clone();
+    let _ = stop.unless_stopped(keep_serving(pool, contact, leadership, wishes, out)).await;
+}
+
+async fn keep_serving(
+    pool: Pool,
+    contact: watch::Receiver<Option<Contact>>,
+    leadership: watch::Receiver<Leadership>,
+    mut wishes: mpsc::Receiver<Vec<LeaseId>>,
+    out: Out,
+) -> Result<Infallible, Stopped> {
+    loop {
+        let Some(mut leases) = wishes.recv().await else { std::future::pending().await };
+        while let Ok(newer) = wishes.try_recv() {
+            leases = newer;
+        }
+        let leader = leader(&leadership.borrow());
+        let at_leader = match &leader {
+            Some(leader) => timeout(ANSWER, pool.member(leader)).await.ok().and_then(Result::ok),
+            None => None,
+        };
+        let client = at_leader.or_else(|| contact.borrow().as_ref().map(|contact| contact.client.clone()));
+        let cost = match client {
+            Some(client) => {
+                let mut burst = Burst::new(&client, leases, false);
+                while let Some(ttl) = burst.next().await {
+                    out.tell(Observation::LeaseTtl(ttl)).await?;
+                }
+                burst.end().0
+            }
+            None => {
+                let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
+                LeasePollCost { asked, failed: asked, took: Millis::default() }
+            }
+        };
+        if let Some(leader) = leader.filter(|_| cost.failed > 0 && cost.failed == cost.asked) {
+            pool.forget(leader.id);
+        }
+        out.tell(Observation::LeasesPolled(cost)).await?;
+    }
+}
+
+fn leader(known: &Leadership) -> Option<Member> {
+    known.members.iter().find(|member| Some(member.id) == known.leader).cloned()
 }

@@ -10,11 +10,14 @@
 //! * **One watch**: nothing is held. etcd never splits a revision of one watch when fragments
 //!   are not asked for. This is the usual case; see [`super::watches`] on how ranges that lie
 //!   close together share one.
-//! * **Several, calm**: a revision is complete when a newer one is told, or when [`CALM`] has
-//!   passed without another part of it.
-//! * **Several, one of them fell behind** (its message has more than one revision, or a part
-//!   came after its revision had been given out): every revision is held for [`CAREFUL`],
-//!   longer than etcd needs to tell the stragglers, until that has been quiet for a while.
+//! * **Several, and the server says how far it told**: from 3.4.25 and 3.5.8 on it can be asked,
+//!   and answers behind everything it told when no watch is behind. A revision is complete
+//!   when that is said; only if it is not for [`PATIENCE`], it goes out without.
+//! * **Several, and the server is too old for that**: a revision is complete when a newer one
+//!   is told, or when [`CALM`] has passed without another part of it. When a watch fell behind
+//!   (its message has more than one revision, or a part came after its revision had been given
+//!   out), every revision is held for [`CAREFUL`], longer than etcd needs to tell stragglers,
+//!   until that has been quiet for a while.
 //! * **Several, after a reconnect**: everything is held until the server says that all was
 //!   told, or nothing comes any more.
 //!
@@ -31,8 +34,10 @@ use tokio::time::Instant;
 use crate::domain::Revision;
 use crate::event::Change;
 
-/// How long a revision waits for another part when nothing is amiss.
-pub const CALM: Duration = Duration::from_millis(2);
+/// How long a revision waits for the server to say that it is complete, when it can.
+pub const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a revision waits for another part when nothing is amiss, when it cannot.
+pub const CALM: Duration = Duration::from_millis(10);
 /// How long when a watch fell behind: etcd tries again after 10 ms and every 100 ms.
 pub const CAREFUL: Duration = Duration::from_millis(300);
 /// How long carefulness lasts after its last reason.
@@ -46,6 +51,7 @@ const CATCH_UP_AT_MOST: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub struct Sequencer {
     alone: bool,
+    server_tells: bool,
     /// Complete, in order.
     ready: Vec<Change>,
     /// Waiting for other parts, with the time of the last part.
@@ -70,9 +76,18 @@ struct CatchUp {
 }
 
 impl Sequencer {
-    /// Starts after the revision `told`; `alone` when the stream has one watch.
-    pub fn new(told: Revision, alone: bool) -> Self {
-        Self { alone, ready: Vec::new(), held: BTreeMap::new(), told, careful_until: None, catching_up: None }
+    /// Starts after the revision `told`; `alone` when the stream has one watch, `server_tells`
+    /// when the server can be asked how far it told.
+    pub fn new(told: Revision, alone: bool, server_tells: bool) -> Self {
+        Self {
+            alone,
+            server_tells,
+            ready: Vec::new(),
+            held: BTreeMap::new(),
+            told,
+            careful_until: None,
+            catching_up: None,
+        }
     }
 
     /// The revision up to which everything was given out or is ready.
@@ -90,17 +105,17 @@ impl Sequencer {
         self.held.is_empty() && self.careful_until.is_none() && self.catching_up.is_none()
     }
 
-    /// Whether changes are held until all up to some revision are told.
-    pub fn is_catching_up(&self) -> bool {
-        self.catching_up.is_some()
+    /// Whether it would help to know how far the server told.
+    pub fn wants_progress(&self) -> bool {
+        self.server_tells && (!self.held.is_empty() || self.catching_up.is_some())
     }
 
-    /// Says how many watches there are from now on.
-    pub fn set_alone(&mut self, alone: bool) {
-        if alone && !self.alone {
-            self.release(Revision(i64::MAX));
+    /// Forgets the changes that are waiting and do not fit: their ranges are read anew.
+    pub fn retain(&mut self, mut fits: impl FnMut(&Change) -> bool) {
+        self.ready.retain(&mut fits);
+        for held in self.held.values_mut() {
+            held.changes.retain(&mut fits);
         }
-        self.alone = alone;
     }
 
     /// Everything up to `revision` is known from a list: it is neither expected nor late.
@@ -137,7 +152,7 @@ impl Sequencer {
         let late = changes.partition_point(|change| change.revision <= self.told);
         if first != last || late > 0 {
             self.careful_until = Some(now + CAREFUL_FOR);
-        } else if self.careful_until.is_none() && self.catching_up.is_none() {
+        } else if !self.server_tells && self.careful_until.is_none() && self.catching_up.is_none() {
             self.release(Revision(first.0 - 1));
         }
         if let Some(catching_up) = &mut self.catching_up {
@@ -193,7 +208,11 @@ impl Sequencer {
     }
 
     fn hold(&self) -> Duration {
-        if self.careful_until.is_some() { CAREFUL } else { CALM }
+        match (self.server_tells, self.careful_until) {
+            (true, _) => PATIENCE,
+            (false, Some(_)) => CAREFUL,
+            (false, None) => CALM,
+        }
     }
 
     /// Moves everything held up to `revision` to what is ready.
@@ -238,7 +257,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_watch_is_not_held_up() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), true);
+        let mut sequencer = Sequencer::new(Revision(4), true, false);
         sequencer.take(vec![change(5, 1), change(7, 1)], now).unwrap();
         sequencer.take(vec![change(8, 1)], now).unwrap();
         assert_eq!(revisions(&sequencer.ready(now)), [5, 7, 8]);
@@ -248,11 +267,11 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn parts_of_a_revision_go_out_together() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), false);
+        let mut sequencer = Sequencer::new(Revision(4), false, false);
         sequencer.take(vec![change(5, 1)], now).unwrap();
         assert_eq!(sequencer.ready(now), []);
         sequencer.take(vec![change(5, 2)], now + ms(1)).unwrap();
-        assert_eq!(sequencer.ready(now + ms(2)), [], "each part may be followed by another");
+        assert_eq!(sequencer.ready(now + CALM), [], "each part may be followed by another");
         assert_eq!(sequencer.wake(), Some(now + ms(1) + CALM));
         assert_eq!(revisions(&sequencer.ready(now + ms(1) + CALM)), [5, 5]);
     }
@@ -260,7 +279,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_newer_revision_completes_the_ones_before() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), false);
+        let mut sequencer = Sequencer::new(Revision(4), false, false);
         sequencer.take(vec![change(5, 1)], now).unwrap();
         sequencer.take(vec![change(6, 2)], now).unwrap();
         assert_eq!(revisions(&sequencer.ready(now)), [5]);
@@ -269,17 +288,25 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn what_the_server_says_is_complete_goes_out() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), false);
+        let mut sequencer = Sequencer::new(Revision(4), false, true);
+        assert!(!sequencer.wants_progress());
         sequencer.take(vec![change(5, 1)], now).unwrap();
+        sequencer.take(vec![change(6, 1)], now).unwrap();
+        assert_eq!(sequencer.ready(now + CAREFUL), [], "a newer revision says nothing about a watch that is behind");
+        assert!(sequencer.wants_progress());
+        sequencer.take(vec![change(5, 2), change(6, 2)], now).unwrap();
+        sequencer.progress(Revision(5));
+        assert_eq!(revisions(&sequencer.ready(now)), [5, 5]);
+        assert_eq!(sequencer.wake(), Some(now + PATIENCE));
         sequencer.progress(Revision(9));
-        assert_eq!(revisions(&sequencer.ready(now)), [5]);
-        assert_eq!(sequencer.told(), Revision(9));
+        assert_eq!(revisions(&sequencer.ready(now)), [6, 6]);
+        assert_eq!((sequencer.told(), sequencer.wants_progress()), (Revision(9), false));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_late_part_comes_back_and_makes_careful() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), false);
+        let mut sequencer = Sequencer::new(Revision(4), false, false);
         sequencer.take(vec![change(5, 1)], now).unwrap();
         sequencer.take(vec![change(6, 1)], now).unwrap();
         assert_eq!(revisions(&sequencer.ready(now)), [5]);
@@ -297,7 +324,7 @@ mod tests {
     async fn catching_up_ends_with_the_servers_word_or_with_quiet() {
         let now = Instant::now();
         for word in [true, false] {
-            let mut sequencer = Sequencer::new(Revision(4), false);
+            let mut sequencer = Sequencer::new(Revision(4), false, false);
             sequencer.catch_up(Revision(20), now);
             sequencer.take(vec![change(5, 1), change(20, 1)], now).unwrap();
             assert_eq!(sequencer.ready(now + ms(300)), []);
@@ -309,14 +336,14 @@ mod tests {
                 assert_eq!(sequencer.wake(), Some(at));
             }
             assert_eq!(revisions(&sequencer.ready(at)), [5, 6, 20, 20], "word: {word}");
-            assert!(!sequencer.is_catching_up());
+            assert!(sequencer.catching_up.is_none());
         }
     }
 
     #[tokio::test(start_paused = true)]
     async fn catching_up_is_not_waited_for_without_end() {
         let now = Instant::now();
-        let mut sequencer = Sequencer::new(Revision(4), false);
+        let mut sequencer = Sequencer::new(Revision(4), false, false);
         sequencer.catch_up(Revision(1000), now);
         let mut at = now;
         for revision in 5.. {
@@ -362,7 +389,7 @@ mod tests {
                 timed.push((at, revision, watch));
             }
             timed.sort();
-            let mut sequencer = Sequencer::new(Revision(0), false);
+            let mut sequencer = Sequencer::new(Revision(0), false, false);
             let (mut out, mut late) = (Vec::new(), Vec::new());
             let mut batches = Vec::new();
             for (at, revision, watch) in timed {

@@ -87,7 +87,7 @@ impl LogFormatter for Formatter {
         let time = super::text::clock(at, self.now, &theme.zone);
         let target = short_target(record.target());
         let head = width(&time) + 1 + word.len() + 1;
-        let text = escape_text(record.msg()).into_owned();
+        let text = escape_text(record.msg().trim()).into_owned();
         let room = columns.saturating_sub(head).max(8);
         let mut lines = Vec::new();
         let mut first = vec![theme.span(format!("{time} "), Role::Muted), theme.span(format!("{word} "), role)];

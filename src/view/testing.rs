@@ -37,6 +37,8 @@ pub fn ascii() -> Theme {
 pub struct Screenshot {
     pub buffer: Buffer,
     pub hits: Hits,
+    /// Where the terminal's cursor was left.
+    pub cursor: (u16, u16),
 }
 
 impl Screenshot {
@@ -46,7 +48,7 @@ impl Screenshot {
         let mut canvas = Canvas::new(&mut buffer, theme);
         draw(&mut canvas);
         let hits = canvas.hits;
-        Self { buffer, hits }
+        Self { buffer, hits, cursor: (0, 0) }
     }
 
     /// Its rows as text, the second column of wide characters left out.
@@ -168,7 +170,8 @@ impl Cluster {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut hits = Hits::default();
         terminal.draw(|frame| hits = super::draw(&self.model, theme, frame)).unwrap();
-        Screenshot { buffer: terminal.backend().buffer().clone(), hits }
+        let cursor = terminal.get_cursor_position().unwrap();
+        Screenshot { buffer: terminal.backend().buffer().clone(), hits, cursor: (cursor.x, cursor.y) }
     }
 
     /// Presses keys, as typed on the last frame of this size.

@@ -7,6 +7,7 @@ use lockscope::domain::{KeyRange, LeaseId, Timestamp};
 use lockscope::port::{Client, Clock, Delete, Etcd, Put};
 
 use crate::support::etcd::{self, Cluster, Version};
+use crate::support::proxy::Proxy;
 
 /// Runs `test` on every etcd found, in turn, each under a runtime of its own.
 pub fn on_every_etcd(name: &str, test: impl AsyncFn(Version)) {
@@ -27,6 +28,13 @@ pub fn block_on<T>(future: impl Future<Output = T>) -> T {
 /// Settings for these endpoints.
 pub fn settings(endpoints: &[String]) -> Connection {
     Connection { endpoints: endpoints.to_vec(), ..Connection::default() }
+}
+
+/// A cluster of one that can be reached through the proxy only, as far as it says itself.
+pub fn behind_proxy(version: &Version) -> (Cluster, Proxy) {
+    let cluster = version.cluster().flag("--advertise-client-urls=http://127.0.0.1:9").start();
+    let proxy = Proxy::start(cluster.address(0));
+    (cluster, proxy)
 }
 
 /// A client of the cluster's first member.

@@ -41,6 +41,18 @@ impl Replay {
         self.reading.is_none() && self.scope.iter().all(|range| self.listed.contains_key(range))
     }
 
+    /// How far it is, for messages.
+    pub fn told(&self) -> String {
+        format!("{} changes up to {}, lists {:?}", self.changes.len(), self.last, self.listed)
+    }
+
+    /// Whether `revision`, which put a key and was the last to do so, was told by a change or a
+    /// list.
+    pub fn reached(&self, revision: i64) -> bool {
+        self.last.0 >= revision
+            || (self.reading.is_none() && self.keys.values().any(|kv| kv.mod_revision.0 >= revision))
+    }
+
     fn listed(&mut self, page: &ListPage) {
         let (range, revision, mut seen) = match self.reading.take() {
             _ if page.first => (page.range.clone(), page.revision, BTreeSet::new()),
@@ -77,7 +89,7 @@ impl Replay {
             let range = self.scope.iter().find(|range| range.contains(key));
             let range = range.unwrap_or_else(|| unreachable!("{key:?} is not of the scope {:?}", self.scope));
             let listed = self.listed.get(range).unwrap_or_else(|| unreachable!("{range:?} was not read yet"));
-            assert!(change.revision > *listed, "{change:?} is in the list of {listed} already");
+            assert!(change.revision > *listed, "{} of {key:?} is in the list of {listed} already", change.revision);
             match &change.event {
                 KeyEvent::Put(kv) => {
                     let before = self.keys.insert(kv.key.clone(), kv.clone());
@@ -98,14 +110,21 @@ impl Replay {
         self.changes.extend(changes.iter().cloned());
     }
 
-    /// Compares with what the cluster has now.
-    pub async fn assert_equals(&self, etcd: &Client) {
+    /// What the cluster has now in the scope.
+    pub async fn fresh(&self, etcd: &Client) -> BTreeMap<Key, KeyValue> {
         let mut fresh = BTreeMap::new();
         for range in &self.scope {
             let page = etcd.range(Range::of(range.clone())).await.expect("the cluster answers");
             fresh.extend(page.keys.into_iter().map(|kv| (kv.key.clone(), kv)));
         }
-        let differ: Vec<_> = fresh.iter().filter(|(key, kv)| self.keys.get(*key) != Some(kv)).take(3).collect();
+        fresh
+    }
+
+    /// Compares with what the cluster has now.
+    pub async fn assert_equals(&self, etcd: &Client) {
+        let fresh = self.fresh(etcd).await;
+        let differ: Vec<_> =
+            fresh.iter().filter(|(key, kv)| self.keys.get(*key) != Some(kv)).map(|(key, _)| key).take(3).collect();
         assert!(differ.is_empty(), "not as in the cluster: {differ:?}");
         assert_eq!(self.keys.len(), fresh.len(), "keys that are gone in the cluster");
     }

@@ -15,13 +15,13 @@ pub struct Proxy {
 
 #[derive(Debug)]
 struct Shared {
-    target: SocketAddr,
     state: Mutex<State>,
     changed: Condvar,
 }
 
 #[derive(Debug, Default)]
 struct State {
+    target: Option<SocketAddr>,
     mode: Mode,
     open: Vec<TcpStream>,
     accepted: usize,
@@ -43,7 +43,8 @@ impl Proxy {
     pub fn start(target: SocketAddr) -> Self {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, super::etcd::free_port())).expect("the port was free");
         let address = listener.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared { target, state: Mutex::default(), changed: Condvar::new() });
+        let state = State { target: Some(target), ..State::default() };
+        let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
         let acceptor = Some(thread::spawn({
             let shared = Arc::clone(&shared);
             move || accept(&listener, &shared)
@@ -80,6 +81,11 @@ impl Proxy {
     pub fn open(&self) {
         self.shared.state().mode = Mode::Open;
         self.shared.changed.notify_all();
+    }
+
+    /// Forwards new connections to another server.
+    pub fn lead_to(&self, target: SocketAddr) {
+        self.shared.state().target = Some(target);
     }
 
     /// How many connections were forwarded so far.
@@ -130,7 +136,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
             Mode::Ended => return,
             Mode::Cut => drop(client),
             Mode::Open | Mode::Frozen => {
-                let Ok(server) = TcpStream::connect(shared.target) else { continue };
+                let Some(Ok(server)) = state.target.map(TcpStream::connect) else { continue };
                 state.accepted += 1;
                 let _ = (client.set_nodelay(true), server.set_nodelay(true));
                 for (from, to, counts) in [(&client, &server, false), (&server, &client, true)] {

@@ -112,7 +112,7 @@ impl Serialize for Lock<'_> {
             family: Some(lock.family()).filter(|family| !family.is_empty()),
             state: lock.state().name(),
             holder: lock.holder().map(holder),
-            holders: (lock.holders().nth(1).is_some()).then(|| Each(move || lock.holders().map(holder))),
+            holders: lock.holders().nth(1).is_some().then_some(Each(move || lock.holders().map(holder))),
             waiters: Each(move || lock.waiters().map(waiter)),
             findings: evident::findings(lock),
         }

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::{Hex, SCHEMA, Style, Text, lease_id};
 use crate::domain::{ClusterId, Revision, Timestamp};
 use crate::model::timeline::Party;
-use crate::model::{Happening, What};
+use crate::model::{Cause, Happening, What};
 
 /// One thing that happened.
 #[derive(Debug, Serialize)]
@@ -47,7 +47,7 @@ impl<'a> Line<'a> {
     pub fn of(happening: &'a Happening, cluster: Option<ClusterId>, style: Style) -> Self {
         let more = match &happening.what {
             What::Enqueued(_) | What::Acquired(_) => More::Nothing {},
-            What::Released(_, cause) | What::WaiterGone(_, cause) => More::Cause { cause: cause.name() },
+            What::Released(_, cause) | What::WaiterGone(_, cause) => More::Cause { cause: self::cause(*cause) },
             What::Rewritten { former_lease, .. } => More::Rewritten { former_lease: lease_id(*former_lease) },
             What::LeaderChanged(change) => {
                 More::Leader { from: change.from.map(Into::into), to: change.to.map(Into::into), term: change.term.0 }
@@ -91,6 +91,14 @@ pub const fn event(what: &What) -> &'static str {
         What::LeaderChanged(_) => "leader_changed",
         What::Alarm(..) => "alarm",
         What::Gap { .. } => "gap",
+    }
+}
+
+/// The word for a cause. One that is still being asked for when it has to be told is unknown.
+pub const fn cause(cause: Cause) -> &'static str {
+    match cause {
+        Cause::Pending => Cause::Unknown.name(),
+        known => known.name(),
     }
 }
 

@@ -31,7 +31,7 @@ const COLUMNS: [Column; 8] = [
     Column::new("WAITED").right().drop(3),
     Column::new("WATCHES").drop(2),
     Column::new("TTL").at_least(16).fills(),
-    Column::new("RENEWAL").drop(1),
+    Column::new("RENEWAL").drop(1).fills(),
 ];
 
 /// How many keys a lock's queue shows: holders and waiters.

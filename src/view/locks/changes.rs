@@ -132,8 +132,9 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
 pub fn cause_glyph<'a>(cause: Cause, theme: &Theme) -> Span<'a> {
     match cause {
         Cause::Expired | Cause::Revoked => theme.span(theme.glyphs.lost, Role::Error),
-        Cause::Deleted | Cause::Released | Cause::Pending => theme.span(theme.glyphs.ended, Role::Muted),
-        Cause::Unknown => theme.span(theme.glyphs.ended, Role::Muted),
+        Cause::Deleted | Cause::Released | Cause::Pending | Cause::Unknown => {
+            theme.span(theme.glyphs.ended, Role::Muted)
+        }
     }
 }
 

@@ -18,19 +18,17 @@ const MAX_MARKS: usize = 4;
 ///
 /// A backslash becomes two, so that the form is unambiguous.
 pub fn escape(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => escape_text(text),
-        Err(_) => {
-            let mut out = String::with_capacity(bytes.len() + 16);
-            for chunk in bytes.utf8_chunks() {
-                escape_into(&mut out, chunk.valid(), true);
-                for byte in chunk.invalid() {
-                    push_byte(&mut out, *byte);
-                }
-            }
-            Cow::Owned(out)
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return escape_text(text);
+    }
+    let mut out = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        escape_into(&mut out, chunk.valid(), true);
+        for byte in chunk.invalid() {
+            push_byte(&mut out, *byte);
         }
     }
+    Cow::Owned(out)
 }
 
 /// [`escape`] for what is text already: names of members, messages of servers.

@@ -17,6 +17,7 @@ use crate::view::theme::Role;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent properties, each named where a table is declared")]
 pub struct Column {
     /// Its heading.
     pub head: &'static str,
@@ -28,7 +29,7 @@ pub struct Column {
     pub most: u16,
     /// When it is left out: the lowest first, `None` never.
     pub drop: Option<u8>,
-    /// Whether it takes the room that is left over.
+    /// Whether it takes the room that is left over; of several the last one does.
     pub fills: bool,
     /// The columns between it and the next one.
     pub gap: u16,
@@ -212,17 +213,17 @@ fn first_forms(columns: &[Column], widths: &[Option<u16>], rows: &[Row<'_>]) -> 
     columns.iter().enumerate().map(first).collect()
 }
 
+/// The largest of a column's cells by some measure.
+fn widest<'a>(rows: &[Row<'a>], at: usize, measure: impl Fn(&Cell<'a>) -> u16) -> u16 {
+    rows.iter().filter_map(|row| row.cells.get(at)).map(measure).max().unwrap_or(0)
+}
+
 /// The width of each column, or `None` when it is left out.
 fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> {
-    let over_cells = |at: usize, measure: fn(&Cell<'_>) -> u16| {
-        rows.iter().filter_map(|row| row.cells.get(at)).map(measure).max().unwrap_or(0)
-    };
     let head = |column: &Column| u16::try_from(width(column.head)).unwrap_or(u16::MAX);
-    let wants: Vec<u16> = columns
-        .iter()
-        .enumerate()
-        .map(|(at, column)| over_cells(at, |cell| cell.want()).min(column.most).max(head(column)))
-        .collect();
+    let filled: Vec<u16> = (0..columns.len()).map(|at| widest(rows, at, Cell::want)).collect();
+    let wants: Vec<u16> =
+        columns.iter().zip(&filled).map(|(column, &want)| want.min(column.most).max(head(column))).collect();
     // What a column keeps as long as another one can still be left out.
     let rich: Vec<u16> = columns
         .iter()
@@ -232,20 +233,13 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             least => want.min(least.max(head(column))),
         })
         .collect();
-    // What it comes down to when none can.
-    let poor: Vec<u16> = (0..columns.len())
-        .map(|at| {
-            over_cells(at, |cell| cell.need()).max(head(&columns[at])).max(columns[at].least.min(6)).min(rich[at])
-        })
-        .collect();
-
     // A column with nothing in it says nothing; one that never drops keeps its place.
     let mut shown: Vec<bool> =
-        (0..columns.len()).map(|at| columns[at].drop.is_none() || over_cells(at, |cell| cell.want()) > 0).collect();
+        columns.iter().zip(&filled).map(|(column, &want)| column.drop.is_none() || want > 0).collect();
     // The last column keeps a space from the frame.
     let used = |shown: &[bool], sizes: &[u16]| {
         let kept = || columns.iter().zip(sizes).zip(shown).filter(|(_, shown)| **shown).map(|(column, _)| column);
-        let last = kept().last().map_or(0, |(column, _)| column.gap);
+        let last = kept().next_back().map_or(0, |(column, _)| column.gap);
         let all = kept().fold(MARK + 1, |sum, (column, size)| sum.saturating_add(*size).saturating_add(column.gap));
         all - last
     };
@@ -256,8 +250,14 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             None => break,
         }
     }
-    let needs = if used(&shown, &rich) > room { poor } else { rich };
-    let mut sizes = needs;
+    let mut sizes = rich;
+    if used(&shown, &sizes) > room {
+        // What it comes down to when no column can be left out any more.
+        for (at, size) in sizes.iter_mut().enumerate() {
+            let need = widest(rows, at, Cell::need).max(head(&columns[at])).max(columns[at].least.min(6));
+            *size = need.min(*size);
+        }
+    }
     let mut left = room.saturating_sub(used(&shown, &sizes));
     // Those that fill come first: they hold the names.
     let order =
@@ -267,7 +267,7 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         sizes[at] += more;
         left -= more;
     }
-    if let Some(filler) = (0..columns.len()).find(|&at| columns[at].fills && shown[at]) {
+    if let Some(filler) = (0..columns.len()).rfind(|&at| columns[at].fills && shown[at]) {
         sizes[filler] += left;
     }
     sizes.into_iter().zip(shown).map(|(size, shown)| shown.then_some(size)).collect()

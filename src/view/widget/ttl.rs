@@ -51,16 +51,15 @@ pub fn countdown<'a>(whole: Millis, left: Millis, old: bool, theme: &Theme) -> V
         (false, true) => theme.style(Role::Muted),
         (false, false) => Style::new(),
     };
-    let about = if old { theme.glyphs.about } else { " " };
-    let number = format!("{about}{:>3}", short_duration(left));
-    let mut rich = bar(whole, left, style, theme);
-    rich.push(Span::styled(number.clone(), style));
-    let mut poor = vec![Span::styled(number, style)];
+    let about = if old { Span::styled(theme.glyphs.about, style) } else { Span::raw(" ") };
+    let number = short_duration(left);
+    // The blanks in front are nobody's: an underlined warning starts with its number.
+    let blanks = Span::raw(" ".repeat(3_usize.saturating_sub(number.len())));
+    let mut poor = vec![about, blanks, Span::styled(number, style)];
     if low {
-        let mark = format!(" {}", theme.glyphs.warning);
-        rich.push(Span::styled(mark.clone(), style));
-        poor.push(Span::styled(mark, style));
+        poor.push(Span::styled(format!(" {}", theme.glyphs.warning), style));
     }
+    let rich: Vec<Span<'a>> = bar(whole, left, style, theme).into_iter().chain(poor.iter().cloned()).collect();
     vec![Line::from(rich), Line::from(poor)]
 }
 

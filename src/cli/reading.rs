@@ -1,0 +1,300 @@
+//! One look at a cluster: connects, feeds the model what was asked, and keeps to the budget.
+//!
+//! Commands read the same model as the screens; this is what fills it when nobody watches.
+
+use std::collections::BTreeSet;
+use std::fs::File;
+use std::io::Write;
+use std::path::Path;
+
+use tokio::time::{Duration, Instant, sleep_until};
+use tracing::debug;
+
+use super::exit::{Exit, Failure, say};
+use super::show::KeysOfLeases;
+use crate::config::{Config, Tls};
+use crate::domain::{KeyRange, LeaseId};
+use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
+use crate::model::{Facts, Model, Ui};
+use crate::port::pool::{Connected, Failed};
+use crate::port::{Clock, Pool, PortError};
+use crate::runtime;
+use crate::source::{self, SourceError, Watching};
+use crate::update::update;
+use crate::view::text::escape;
+
+/// A burst of lease polls starts this long after the one before.
+const BURST: Duration = Duration::from_secs(1);
+
+/// A cluster that is looked at.
+pub struct Reading {
+    pool: Pool,
+    clock: Clock,
+    connected: Connected,
+    model: Model,
+}
+
+/// A clock of the kind the sources want.
+pub fn clock() -> Clock {
+    let clock = runtime::clock::Clock::start();
+    Clock::new(move || clock.now())
+}
+
+/// What the settings say is to be watched.
+pub fn watching(config: &Config) -> Watching {
+    if config.prefixes.is_empty() { Watching::Discover } else { Watching::Prefixes(config.prefixes.clone()) }
+}
+
+/// The endpoints of the settings; connects to nothing yet.
+///
+/// # Errors
+/// When a file for TLS cannot be read: better said once than for every endpoint.
+pub fn pool(config: &Config) -> Result<Pool, Failure> {
+    let Tls { cacert, cert, key, .. } = &config.connection.tls;
+    for (flag, file) in [("--cacert", cacert), ("--cert", cert), ("--key", key)] {
+        if let Some(file) = file {
+            readable(flag, file)?;
+        }
+    }
+    Ok(Pool::new(config.connection.clone()))
+}
+
+fn readable(flag: &str, file: &Path) -> Result<(), Failure> {
+    match File::open(file) {
+        Ok(_) => Ok(()),
+        Err(error) => Err(Failure::new(Exit::File, format!("cannot read {flag} {}: {error}", file.display()))),
+    }
+}
+
+impl Reading {
+    /// Connects to the first endpoint that answers.
+    ///
+    /// # Errors
+    /// When none does, with every endpoint's reason.
+    pub async fn connect(config: &Config) -> Result<Self, Failure> {
+        let pool = pool(config)?;
+        let connected = source::connect(&pool).await?;
+        for failed in &connected.failed {
+            debug!(endpoint = failed.endpoint, error = %failed.error, "an endpoint was passed over");
+        }
+        debug!(endpoint = connected.client.endpoint(), member = %connected.header.member, "connected");
+        Ok(Self::of(pool, connected, config))
+    }
+
+    /// Looks through a connection that there is already.
+    pub fn of(pool: Pool, connected: Connected, config: &Config) -> Self {
+        let model = Model::new(Facts::new(config.polling.budget), Ui::default());
+        let mut reading = Self { pool, clock: clock(), connected, model };
+        reading.take(Observation::Cluster(reading.connected.header.cluster));
+        reading
+    }
+
+    /// What is known.
+    pub const fn facts(&self) -> &Facts {
+        self.model.live()
+    }
+
+    /// Reads everything that is to be watched.
+    ///
+    /// # Errors
+    /// When a call fails for another reason than a missing permission.
+    pub async fn list(&mut self, watching: &Watching) -> Result<(), Failure> {
+        debug!(?watching, "reading");
+        let Self { clock, connected, model, .. } = self;
+        source::snapshot(connected, watching, clock, &mut |observed| feed(model, observed)).await?;
+        self.pass_time();
+        Ok(())
+    }
+
+    /// Asks the members about themselves.
+    ///
+    /// # Errors
+    /// When the members cannot be listed.
+    pub async fn members(&mut self) -> Result<(), Failure> {
+        self.take(Observation::Progress(self.connected.header.revision));
+        let Self { pool, clock, connected, model } = self;
+        source::poll_members(pool, connected, clock, &mut |observed| feed(model, observed)).await?;
+        self.pass_time();
+        Ok(())
+    }
+
+    /// Asks those of the leases that were not asked yet, in bursts within the budget.
+    pub async fn poll(&mut self, leases: impl IntoIterator<Item = LeaseId>) {
+        let mut seen = BTreeSet::new();
+        let open: Vec<_> = leases
+            .into_iter()
+            .filter(|id| !id.is_none() && !self.facts().leases().is_polled(*id) && seen.insert(*id))
+            .collect();
+        self.burst(&open, None).await;
+    }
+
+    /// Asks the leases for their time and their keys; the keys go to `told`.
+    pub async fn poll_with_keys(&mut self, leases: &[LeaseId], told: &mut KeysOfLeases) {
+        self.burst(leases, Some(told)).await;
+    }
+
+    async fn burst(&mut self, leases: &[LeaseId], mut told: Option<&mut KeysOfLeases>) {
+        let mut rest = leases;
+        let mut failed = 0;
+        while !rest.is_empty() {
+            // The rate falls when the leader answers slowly.
+            let rate = usize::try_from(self.facts().poll_rate()).unwrap_or(usize::MAX).max(1);
+            if rest.len() == leases.len() && rest.len() > 2 * rate {
+                let seconds = rest.len().div_ceil(rate);
+                say(format_args!(
+                    "asking {} leases for their TTL, {rate} a second: some {seconds} s (--ttl none skips it, \
+                     --ttl-budget N asks faster)",
+                    rest.len(),
+                ));
+            }
+            let (now, later) = rest.split_at(rate.min(rest.len()));
+            let next = Instant::now() + BURST;
+            let Self { pool, clock, connected, model } = self;
+            let cost = source::poll_leases(pool, connected, now, told.is_some(), clock, &mut |observed| {
+                if let (Some(told), Observation::LeaseTtl(LeaseTtl { lease, keys: Some(keys), .. })) =
+                    (&mut told, &observed.what)
+                {
+                    told.insert(*lease, keys.clone());
+                }
+                feed(model, observed);
+            })
+            .await;
+            debug!(?cost, "asked leases");
+            failed += cost.failed;
+            rest = later;
+            if !rest.is_empty() {
+                sleep_until(next).await;
+            }
+        }
+        if failed > 0 {
+            say(format_args!("{failed} of {} leases did not tell their TTL in time", leases.len()));
+        }
+        self.pass_time();
+    }
+
+    /// Ends a command whose data is written: says what could not be read.
+    ///
+    /// # Errors
+    /// When nothing at all may be read.
+    pub fn end(&self, to: &mut impl Write) -> Result<(), Failure> {
+        to.flush()?;
+        if self.report_denied() { Err(Failure::Refused) } else { Ok(()) }
+    }
+
+    /// Says which ranges could not be read and what it takes; whether nothing could be.
+    pub fn report_denied(&self) -> bool {
+        let link = &self.facts().link;
+        link.denied.iter().for_each(say_denied);
+        !link.denied.is_empty()
+            && link.scope.iter().all(|range| link.denied.iter().any(|denied| &denied.range == range))
+    }
+
+    fn take(&mut self, what: Observation) {
+        let at = self.clock.now();
+        feed(&mut self.model, Stamped { at, what });
+    }
+
+    /// Moves the model's time, which ages and countdowns are told by. What it wants polled is
+    /// for those who go on watching.
+    fn pass_time(&mut self) {
+        update(&mut self.model, Event::Tick(self.clock.now()));
+    }
+}
+
+fn feed(model: &mut Model, observed: Stamped<Observation>) {
+    update(model, Event::Observed(observed));
+}
+
+/// Says which range may not be read, by whom, and what it takes.
+pub fn say_denied(denied: &Denied) {
+    let name = range_name(&denied.range);
+    let who = if denied.user.is_empty() { "without a user".into() } else { format!("by user {}", denied.user) };
+    say(format_args!("lockscope: {name} may not be read {who}: {}", denied.why));
+    say(format_args!("It takes a role with this right: {}", grant(&denied.range)));
+}
+
+/// A range in words.
+fn range_name(range: &KeyRange) -> String {
+    match (range.label(), range.end.is_empty()) {
+        ([], _) => "the whole keyspace".into(),
+        (key, true) => format!("key {}", escape(key)),
+        (prefix, false) => format!("prefix {}", escape(prefix)),
+    }
+}
+
+/// The command that gives a role the right to read a range.
+fn grant(range: &KeyRange) -> String {
+    let label = escape(range.label());
+    let prefix = if range.end.is_empty() { "" } else { "--prefix=true " };
+    format!("etcdctl role grant-permission ROLE {prefix}read '{label}'")
+}
+
+impl From<SourceError> for Failure {
+    fn from(error: SourceError) -> Self {
+        match error {
+            SourceError::NoEndpoint(failed) => cannot_connect(&failed),
+            SourceError::Port(error) => Self::from(error),
+        }
+    }
+}
+
+impl From<PortError> for Failure {
+    fn from(error: PortError) -> Self {
+        let exit = if error.is_connection() { Exit::Connect } else { Exit::Error };
+        Self::new(exit, error.to_string())
+    }
+}
+
+/// An endpoint's reason; most of them name the endpoint themselves.
+pub fn endpoint_error(endpoint: &str, error: &str) -> String {
+    if error.contains(endpoint) { error.to_owned() } else { format!("{endpoint}: {error}") }
+}
+
+/// Names every endpoint with its reason.
+fn cannot_connect(failed: &[Failed]) -> Failure {
+    // A file that cannot be used is the same for every endpoint, and no matter of connecting.
+    if let Some(Failed { error: error @ PortError::Tls { what, .. }, .. }) = failed.first()
+        && what.starts_with("--")
+    {
+        return Failure::new(Exit::File, error.to_string());
+    }
+    let lines =
+        failed.iter().map(|failed| format!("\n  {}", endpoint_error(&failed.endpoint, &failed.error.to_string())));
+    let what = format!("cannot connect to any endpoint:{}", lines.collect::<String>());
+    Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,...")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(endpoint: &str, error: PortError) -> Failed {
+        Failed { endpoint: endpoint.into(), error }
+    }
+
+    #[test]
+    fn every_endpoint_is_named_once_with_its_reason() {
+        let unreachable = |endpoint: &str| PortError::Unreachable { endpoint: endpoint.into(), why: "refused".into() };
+        let no_space = PortError::NoSpace { doing: "connect".into() };
+        let failure =
+            cannot_connect(&[failed("http://a:1", unreachable("http://a:1")), failed("http://b:1", no_space)]);
+        let Failure::Said { exit: Exit::Connect, what, .. } = failure else { panic!("{failure:?}") };
+        assert_eq!(what.matches("http://a:1").count(), 1, "{what}");
+        assert!(what.contains("\n  http://b:1: connect: the database"), "{what}");
+    }
+
+    #[test]
+    fn a_file_for_tls_is_no_matter_of_the_endpoints() {
+        let error = PortError::Tls { what: "--cacert /x.pem".into(), why: "holds no certificate".into() };
+        let failure = cannot_connect(&[failed("https://a:1", error.clone()), failed("https://b:1", error)]);
+        let Failure::Said { exit: Exit::File, what, .. } = failure else { panic!("{failure:?}") };
+        assert_eq!(what, "--cacert /x.pem: holds no certificate");
+    }
+
+    #[test]
+    fn the_right_to_read_is_told_as_a_command() {
+        assert_eq!(grant(&KeyRange::prefix(b"/a/")), "etcdctl role grant-permission ROLE --prefix=true read '/a/'");
+        assert_eq!(range_name(&KeyRange::prefix(b"")), "the whole keyspace");
+        assert_eq!(range_name(&KeyRange::single(b"/a")), "key /a");
+    }
+}

@@ -1,0 +1,180 @@
+//! Keeps watching: connects, finds another endpoint when one is lost, and owns the tasks that
+//! find locks and poll members and leases.
+//!
+//! ```text
+//!            ┌ connected ────────────────► session: watch, list, tell ─┐
+//! connecting ┤                                                         │ lost
+//!            └ failed ► wait ► connecting ◄────────────────────────────┘
+//! ```
+//! Losing a connection is a state, not an error: [`run`] ends only when it is told to, or when
+//! nobody reads what it says.
+
+use std::convert::Infallible;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, sleep};
+use tokio_util::sync::CancellationToken;
+
+use super::memory::Memory;
+use super::out::{Out, Stopped};
+use super::session::{End, Session};
+use super::{Watching, discover, members, poll};
+use crate::domain::{KeyRange, LeaseId, Member, MemberId, Millis, Status, Term};
+use crate::event::{EndpointError, LinkState, Observation, Stamped, WatchLoss};
+use crate::port::{Client, Clock, Pool};
+
+/// The first wait after a failed try; each further one doubles it.
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+/// The longest wait between two tries.
+const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// A connection that lived this long has worked: the next try counts as a first one.
+const WORKED: Duration = Duration::from_secs(5);
+
+/// The connection the other tasks use, and which life of the store it belongs to.
+#[derive(Clone)]
+pub(super) struct Contact {
+    pub client: Client,
+    /// Grows when another cluster answers, or the store began anew.
+    pub life: u64,
+}
+
+/// Who leads, as the members say.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Leadership {
+    pub term: Term,
+    pub leader: Option<MemberId>,
+    pub members: Vec<Member>,
+}
+
+impl Leadership {
+    /// Takes in what a member says; whether that is news. A member that is behind, and so in an
+    /// older term, has none.
+    pub fn learn(&mut self, status: &Status) -> bool {
+        if status.term < self.term || (status.term, status.leader) == (self.term, self.leader) {
+            return false;
+        }
+        (self.term, self.leader) = (status.term, status.leader);
+        true
+    }
+}
+
+/// The ranges to watch.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Wish {
+    /// The life of the store they were found in; `None` for ranges that were given.
+    pub life: Option<u64>,
+    pub ranges: Vec<KeyRange>,
+}
+
+/// Watches until `shutdown`, or until nobody reads `observations` any more.
+///
+/// `lease_polls` brings leases to ask, in the order they matter; while a burst runs the newest
+/// wish replaces older ones. All tasks have ended when this returns.
+pub async fn run(
+    pool: Pool,
+    watching: Watching,
+    observations: mpsc::Sender<Stamped<Observation>>,
+    lease_polls: mpsc::Receiver<Vec<LeaseId>>,
+    clock: Clock,
+    shutdown: CancellationToken,
+) {
+    // Of its own, so that the tasks also end when nobody reads any more.
+    let stop = shutdown.child_token();
+    let out = Out { channel: observations, clock, shutdown: stop.clone() };
+    let (contact_in, contact) = watch::channel(None);
+    let (leadership_in, leadership) = watch::channel(Leadership::default());
+    let (wish_in, wish) = watch::channel(Wish { life: None, ranges: watching.ranges() });
+    let (seen_in, seen) = mpsc::channel(64);
+    let mut tasks = JoinSet::new();
+    tasks.spawn(members::poll(pool.clone(), contact.clone(), leadership_in, out.clone()));
+    tasks.spawn(poll::serve(pool.clone(), contact.clone(), leadership, lease_polls, out.clone()));
+    let seen_in = match watching {
+        Watching::Discover => {
+            tasks.spawn(discover::keep_finding(contact, wish_in, seen, out.clone()));
+            Some(seen_in)
+        }
+        Watching::Prefixes(_) => None,
+    };
+    let link = Link { pool, contact: contact_in, wish, seen: seen_in, out };
+    // It ends in no other way than being stopped.
+    let Err(Stopped) = link.keep().await;
+    stop.cancel();
+    while tasks.join_next().await.is_some() {}
+}
+
+/// The connection that the watch runs on.
+struct Link {
+    pool: Pool,
+    contact: watch::Sender<Option<Contact>>,
+    wish: watch::Receiver<Wish>,
+    seen: Option<mpsc::Sender<Vec<LeaseId>>>,
+    out: Out,
+}
+
+impl Link {
+    async fn keep(mut self) -> Result<Infallible, Stopped> {
+        self.out.tell(Observation::Link(LinkState::Connecting)).await?;
+        let mut memory = Memory::default();
+        let mut last: Option<String> = None;
+        let mut attempt = 0;
+        loop {
+            let connecting = self.pool.connect_any_but(last.as_deref());
+            let why = match self.out.unless_stopped(connecting).await? {
+                Err(failed) => failed.into_iter().map(EndpointError::from).collect(),
+                Ok(connected) => {
+                    let start = Instant::now();
+                    let endpoint = connected.client.endpoint().to_owned();
+                    let mut why: Vec<_> = connected.failed.iter().cloned().map(EndpointError::from).collect();
+                    let session = Session::new(
+                        connected,
+                        &mut memory,
+                        &mut self.wish,
+                        self.seen.as_ref(),
+                        &self.out,
+                        self.pool.settings(),
+                    );
+                    let End { error, was_live } = session.run(&self.contact).await?;
+                    if was_live {
+                        let why = error.to_string();
+                        self.out.tell(Observation::WatchLost(WatchLoss::Transport { why })).await?;
+                    }
+                    if start.elapsed() >= WORKED {
+                        attempt = 0;
+                    }
+                    why.retain(|failed| failed.endpoint != endpoint);
+                    why.push(EndpointError { endpoint: endpoint.clone(), error: error.to_string() });
+                    last = Some(endpoint);
+                    why
+                }
+            };
+            attempt += 1;
+            let wait = wait_before(attempt, last.is_some());
+            let next_at = self.out.clock.now() + Millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+            self.out.tell(Observation::Link(LinkState::Retrying { attempt, next_at, why })).await?;
+            self.out.unless_stopped(sleep(wait)).await?;
+        }
+    }
+}
+
+/// How long to wait before the next try. None at once after a connection that worked: another
+/// endpoint may be there.
+fn wait_before(failed: u32, had_connection: bool) -> Duration {
+    let doublings = failed.saturating_sub(if had_connection { 2 } else { 1 }).min(16);
+    if failed <= 1 && had_connection { Duration::ZERO } else { (FIRST_WAIT * (1 << doublings)).min(LONGEST_WAIT) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_double_up_to_five_seconds() {
+        let waits: Vec<_> = (1..=9).map(|failed| wait_before(failed, false).as_millis()).collect();
+        assert_eq!(waits, [100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
+        let waits: Vec<_> = (1..=4).map(|failed| wait_before(failed, true).as_millis()).collect();
+        assert_eq!(waits, [0, 100, 200, 400], "a connection that is lost is replaced at once");
+        assert_eq!(wait_before(u32::MAX, true), LONGEST_WAIT);
+    }
+}

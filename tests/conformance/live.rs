@@ -1,0 +1,393 @@
+//! The live source: every change once, whole revisions in order, whatever happens to the
+//! connection and the store.
+
+use std::time::Duration;
+
+use lockscope::config::Connection;
+use lockscope::domain::{Key, KeyRange, LeaseId};
+use lockscope::event::{LinkState, Observation, WatchLoss};
+use lockscope::port::{Client, Delete, Etcd, Op, Put, Txn};
+use lockscope::source::Watching;
+use tokio::sync::oneshot;
+
+use crate::auth;
+use crate::common::{behind_proxy, client, ctl, delete, on_every_etcd, put, settings};
+use crate::oneshot::fill;
+use crate::support::proxy::Proxy;
+use crate::watcher::Watcher;
+
+fn prefixes(names: &[&str]) -> Watching {
+    Watching::Prefixes(names.iter().map(|name| name.as_bytes().to_vec()).collect())
+}
+
+/// Writes to three prefixes without pause, single keys and transactions over all, until told to
+/// stop; the revisions of the transactions and the last of all.
+fn write_on(etcd: Client) -> (oneshot::Sender<()>, tokio::task::JoinHandle<(Vec<i64>, i64)>) {
+    let (stop, mut stopped) = oneshot::channel();
+    let task = tokio::spawn(async move {
+        let (mut transactions, mut last) = (Vec::new(), 0);
+        for n in 0.. {
+            if stopped.try_recv() != Err(oneshot::error::TryRecvError::Empty) {
+                break;
+            }
+            let key = |prefix: &str| Key::from(&*format!("/{prefix}/{}", n % 7));
+            let one = |prefix| Op::Put(Put { key: key(prefix), value: n.to_string().into(), lease: LeaseId::NONE });
+            last = if n % 3 == 0 {
+                let ops = vec![one("a"), one("b"), one("c")];
+                let done = etcd.txn(Txn { then: ops, ..Txn::default() }).await.expect("written");
+                transactions.push(done.header.revision.0);
+                done.header.revision.0
+            } else if n % 5 == 0 {
+                etcd.delete(Delete { range: KeyRange::single(&key("b")) }).await.expect("deleted").header.revision.0
+            } else {
+                put(&etcd, &format!("/a/{}", n % 11), &n.to_string()).await
+            };
+        }
+        // so that the last revision touches a key in any case
+        last = last.max(put(&etcd, "/a/end", "").await);
+        (transactions, last)
+    });
+    (stop, task)
+}
+
+/// Every revision that changed three keys must have been told with all three, unless a list
+/// told of it.
+fn assert_whole(watcher: &Watcher, transactions: &[i64]) {
+    let read_anew = watcher.lost(|loss| !matches!(loss, WatchLoss::Transport { .. }));
+    println!("read anew {read_anew} times");
+    if read_anew > 0 {
+        return;
+    }
+    let changes = &watcher.replay.changes;
+    let first = changes.first().map_or(0, |change| change.revision.0);
+    for &revision in transactions.iter().filter(|&&revision| revision >= first) {
+        let parts = changes.iter().filter(|change| change.revision.0 == revision).count();
+        assert!(parts == 3 || parts == 0, "revision {revision} came with {parts} of 3 changes");
+    }
+}
+
+#[test]
+fn changes_during_and_after_the_first_list_come_once() {
+    on_every_etcd("changes_during_and_after_the_first_list_come_once", async |version| {
+        let cluster = version.cluster().start();
+        let etcd = client(&cluster).await;
+        fill(&etcd, 30_000, LeaseId::NONE, "v").await;
+        for scope in [&["/"][..], &["/a/"], &["/a/", "/b/", "/c/", "/many/"]] {
+            let (stop, writer) = write_on(etcd.clone());
+            let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(scope));
+            watcher.until_live().await;
+            watcher.until("many changes", |watcher| watcher.replay.changes.len() > 500).await;
+            stop.send(()).unwrap();
+            let (transactions, last) = writer.await.unwrap();
+            watcher.until_revision(last).await;
+            if scope.len() != 1 || scope[0] == "/" {
+                assert_whole(&watcher, &transactions);
+            }
+            assert_eq!(watcher.lost(|_| true), 0, "{version}: nothing was lost");
+            watcher.check(&etcd).await;
+        }
+    });
+}
+
+#[test]
+fn ranges_with_much_between_them_have_watches_of_their_own_and_one_order() {
+    on_every_etcd("ranges_with_much_between_them_have_watches_of_their_own_and_one_order", async |version| {
+        let cluster = version.cluster().start();
+        let etcd = client(&cluster).await;
+        // between /a/ and /c/ lie too many keys for one watch around all
+        for n in 0..80 {
+            let put =
+                |m| Op::Put(Put { key: Key::from(&*format!("/aa/{n}/{m}")), value: Vec::new(), lease: LeaseId::NONE });
+            etcd.txn(Txn { then: (0..100).map(put).collect(), ..Txn::default() }).await.unwrap();
+        }
+        let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/", "/b/", "/c/"]));
+        watcher.until_live().await;
+        let (stop, writer) = write_on(etcd.clone());
+        watcher.until("many changes", |watcher| watcher.replay.changes.len() > 3_000).await;
+        stop.send(()).unwrap();
+        let (transactions, last) = writer.await.unwrap();
+        watcher.until_revision(last).await;
+        assert_whole(&watcher, &transactions);
+        if version.at_least(3, 5, 8) {
+            assert_eq!(watcher.lost(|_| true), 0, "{version}: such a server tells when a revision is complete");
+        }
+        watcher.check(&etcd).await;
+    });
+}
+
+/// Cuts the connection, does something, and opens it again.
+async fn cut(proxy: &Proxy, watcher: &mut Watcher, meanwhile: impl Future<Output = ()>) {
+    proxy.cut();
+    watcher.until("lost", |watcher| !watcher.is_live()).await;
+    meanwhile.await;
+    proxy.open();
+}
+
+#[test]
+fn a_cut_watch_resumes_with_more_than_four_megabytes_missed() {
+    on_every_etcd("a_cut_watch_resumes_with_more_than_four_megabytes_missed", async |version| {
+        for strangers in [0, 8_000] {
+            let (cluster, proxy) = behind_proxy(&version);
+            let etcd = client(&cluster).await;
+            fill(&etcd, strangers, LeaseId::NONE, "").await;
+            let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/n/", "/z/"]));
+            put(&etcd, "/a/first", "v").await;
+            watcher.until_live().await;
+            let pages = watcher.pages;
+            let before = watcher.replay.changes.len();
+            let large = "x".repeat(10_000);
+            let mut last = 0;
+            cut(&proxy, &mut watcher, async {
+                for n in 0..600 {
+                    last = put(&etcd, &format!("/{}/{}", ["a", "n", "z"][n % 3], n % 20), &large).await;
+                }
+                delete(&etcd, "/a/first").await;
+                let keys = ["/a/t", "/n/t", "/z/t"].map(|key| Op::Put(Put { key: key.into(), ..Put::default() }));
+                last = etcd.txn(Txn { then: keys.to_vec(), ..Txn::default() }).await.unwrap().header.revision.0;
+            })
+            .await;
+            watcher.until_revision(last).await;
+            assert_eq!(watcher.replay.changes.len() - before, 604, "{version}: every change once");
+            assert_eq!(watcher.pages, pages, "{version}: nothing was read anew");
+            assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Transport { .. })), 1);
+            let retrying = |what: &&Observation| matches!(what, Observation::Link(LinkState::Retrying { why, .. }) if !why.is_empty());
+            assert!(watcher.seen.iter().any(|what| retrying(&what)));
+            watcher.check(&etcd).await;
+        }
+    });
+}
+
+#[test]
+fn cuts_in_the_middle_of_everything_lose_and_repeat_nothing() {
+    on_every_etcd("cuts_in_the_middle_of_everything_lose_and_repeat_nothing", async |version| {
+        for strangers in [0, 8_000] {
+            let (cluster, proxy) = behind_proxy(&version);
+            let etcd = client(&cluster).await;
+            fill(&etcd, strangers, LeaseId::NONE, "").await;
+            let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/b/", "/c/", "/z/"]));
+            let (stop, writer) = write_on(etcd.clone());
+            for round in 1..=8_u64 {
+                watcher.for_a_while(Duration::from_millis(37 * round)).await;
+                proxy.cut();
+                watcher.for_a_while(Duration::from_millis(11 * round)).await;
+                proxy.open();
+            }
+            watcher.until_live().await;
+            stop.send(()).unwrap();
+            let (transactions, last) = writer.await.unwrap();
+            watcher.until_revision(last).await;
+            assert_whole(&watcher, &transactions);
+            watcher.check(&etcd).await;
+        }
+    });
+}
+
+#[test]
+fn after_a_long_gap_everything_is_read_anew_at_once() {
+    on_every_etcd("after_a_long_gap_everything_is_read_anew_at_once", async |version| {
+        let (cluster, proxy) = behind_proxy(&version);
+        let etcd = client(&cluster).await;
+        let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
+        put(&etcd, "/a/first", "v").await;
+        watcher.until_live().await;
+        let pages = watcher.pages;
+        let mut last = 0;
+        cut(&proxy, &mut watcher, async {
+            let writers = (0..32).map(|writer| {
+                let etcd = etcd.clone();
+                tokio::spawn(async move {
+                    for n in 0..330 {
+                        put(&etcd, &format!("/a/{writer}"), &n.to_string()).await;
+                    }
+                })
+            });
+            for writer in writers.collect::<Vec<_>>() {
+                writer.await.unwrap();
+            }
+            last = put(&etcd, "/a/last", "v").await;
+        })
+        .await;
+        watcher.until_revision(last).await;
+        assert_eq!(watcher.pages, pages + 1, "{version}");
+        assert_eq!(
+            watcher.lost(|loss| matches!(loss, WatchLoss::Cancelled { why } if why.contains("missed"))),
+            1,
+            "{version}"
+        );
+        watcher.check(&etcd).await;
+    });
+}
+
+#[test]
+fn a_compaction_while_the_watch_is_cut_is_told_and_read_over() {
+    on_every_etcd("a_compaction_while_the_watch_is_cut_is_told_and_read_over", async |version| {
+        for strangers in [0, 8_000] {
+            let (cluster, proxy) = behind_proxy(&version);
+            let etcd = client(&cluster).await;
+            fill(&etcd, strangers, LeaseId::NONE, "").await;
+            let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/z/"]));
+            put(&etcd, "/a/first", "v").await;
+            watcher.until_live().await;
+            let mut compacted = 0;
+            cut(&proxy, &mut watcher, async {
+                for n in 0..20 {
+                    compacted = put(&etcd, &format!("/a/{n}"), "v").await;
+                }
+                delete(&etcd, "/a/first").await;
+                ctl(&cluster, &["compact", &compacted.to_string()]);
+            })
+            .await;
+            let last = put(&etcd, "/z/last", "v").await;
+            watcher.until_revision(last).await;
+            let told = watcher.lost(|loss| matches!(loss, WatchLoss::Compacted { at } if at.0 == compacted));
+            assert!(told >= 1, "{version}: {:?}", watcher.seen);
+            watcher.check(&etcd).await;
+        }
+    });
+}
+
+#[test]
+fn a_store_that_began_anew_is_noticed() {
+    on_every_etcd("a_store_that_began_anew_is_noticed", async |version| {
+        for writes in [1, 60] {
+            let mut cluster = version.cluster().start();
+            let etcd = client(&cluster).await;
+            let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
+            watcher.until_live().await;
+            // leases make the log longer than the revisions: fewer writes hide behind them
+            for n in 0..40 {
+                put(&etcd, &format!("/a/{n}"), "old").await;
+                etcd.grant(LeaseId::NONE, 600).await.unwrap();
+                etcd.grant(LeaseId::NONE, 600).await.unwrap();
+            }
+            watcher.until("all of the old store", |watcher| watcher.replay.keys.len() == 40).await;
+            // the log's length is learnt from time to time
+            watcher.for_a_while(Duration::from_secs(3)).await;
+            cluster.kill(0);
+            watcher.until("lost", |watcher| !watcher.is_live()).await;
+            cluster.restart_empty(0);
+            cluster.healthy();
+            let mut last = 0;
+            for n in 0..writes {
+                last = put(&etcd, &format!("/a/new-{n}"), "new").await;
+            }
+            watcher
+                .until("only the new store", |watcher| watcher.is_live() && watcher.replay.keys.len() == writes)
+                .await;
+            watcher.until_revision(last).await;
+            let told = watcher.lost(|loss| matches!(loss, WatchLoss::Cancelled { why } if why.contains("began anew")));
+            assert_eq!(told, 1, "{version} after {writes} writes: {:?}", watcher.seen);
+            watcher.check(&etcd).await;
+        }
+    });
+}
+
+#[test]
+fn another_cluster_behind_the_same_address_is_read_anew() {
+    on_every_etcd("another_cluster_behind_the_same_address_is_read_anew", async |version| {
+        let (first, proxy) = behind_proxy(&version);
+        let second = version.cluster().start();
+        let (one, two) = (client(&first).await, client(&second).await);
+        put(&one, "/a/one", "v").await;
+        for n in 0..50 {
+            put(&two, &format!("/a/two-{n}"), "v").await;
+        }
+        let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
+        watcher.until_live().await;
+        proxy.lead_to(second.address(0));
+        proxy.cut();
+        proxy.open();
+        watcher.until("the second cluster", |watcher| watcher.replay.keys.len() == 50).await;
+        let clusters: Vec<_> = watcher
+            .seen
+            .iter()
+            .filter_map(|what| if let Observation::Cluster(id) = what { Some(id) } else { None })
+            .collect();
+        assert!(clusters.len() == 2 && clusters[0] != clusters[1], "{version}: {clusters:?}");
+        let last = put(&two, "/a/more", "v").await;
+        watcher.until_revision(last).await;
+        watcher.check(&two).await;
+    });
+}
+
+#[test]
+fn a_denied_prefix_is_told_and_the_other_is_watched() {
+    on_every_etcd("a_denied_prefix_is_told_and_the_other_is_watched", async |version| {
+        let advertised = "--advertise-client-urls=http://127.0.0.1:9";
+        let cluster = version.cluster().flag("--auth-token-ttl=2").flag(advertised).start();
+        auth::enable(&cluster);
+        let root = Client::connect(&cluster.endpoint(0), &auth::as_user(&cluster, "root", "pw")).await.unwrap();
+        put(&root, "/a/1", "v").await;
+        put(&root, "/b/1", "v").await;
+        let proxy = Proxy::start(cluster.address(0));
+        let settings = Connection { endpoints: vec![proxy.endpoint()], ..auth::as_user(&cluster, "ann", "secret") };
+        let mut watcher = Watcher::start(settings, prefixes(&["/a/", "/b/"]));
+        let denied = |what: &Observation| matches!(what, Observation::Denied(denied) if denied.range == KeyRange::prefix(b"/b/") && denied.user == "ann");
+        watcher.until("denied", |watcher| watcher.seen.iter().any(denied)).await;
+        watcher.until("the rest", |watcher| watcher.is_live() && watcher.replay.keys.len() == 1).await;
+        let last = put(&root, "/a/2", "v").await;
+        watcher.until_revision(last).await;
+        // a login that ran out ends no watch, and the next connection logs in again
+        watcher.for_a_while(Duration::from_secs(4)).await;
+        let last = put(&root, "/a/3", "v").await;
+        watcher.until_revision(last).await;
+        cut(&proxy, &mut watcher, async {
+            put(&root, "/a/4", "v").await;
+        })
+        .await;
+        let last = put(&root, "/a/5", "v").await;
+        watcher.until_revision(last).await;
+        assert_eq!(watcher.replay.keys.len(), 5, "{version}");
+        watcher.stop().await;
+    });
+}
+
+#[test]
+fn a_slow_reader_slows_the_server_and_loses_nothing() {
+    on_every_etcd("a_slow_reader_slows_the_server_and_loses_nothing", async |version| {
+        for strangers in [0, 8_000] {
+            let cluster = version.cluster().start();
+            let etcd = client(&cluster).await;
+            fill(&etcd, strangers, LeaseId::NONE, "").await;
+            let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/", "/b/", "/c/", "/z/"]));
+            watcher.until_live().await;
+            let large = "x".repeat(30_000);
+            let mut last = 0;
+            for n in 0..1_000 {
+                let keys = ["/a/k", "/b/k", "/c/k"]
+                    .map(|key| Op::Put(Put { key: key.into(), value: large.clone().into(), ..Put::default() }));
+                last = etcd
+                    .txn(Txn { then: keys[..1 + n % 3].to_vec(), ..Txn::default() })
+                    .await
+                    .unwrap()
+                    .header
+                    .revision
+                    .0;
+            }
+            watcher.until_revision(last).await;
+            watcher.until_as_in(&etcd).await;
+            let (lost, changes) = (watcher.lost(|_| true), watcher.replay.changes.len());
+            watcher.check(&etcd).await;
+            println!("{version}: {strangers} strangers, read anew {} times, {} changes", lost, changes);
+        }
+    });
+}
+
+#[test]
+fn it_ends_soon_whatever_it_waits_for() {
+    on_every_etcd("it_ends_soon_whatever_it_waits_for", async |version| {
+        let cluster = version.cluster().start();
+        let etcd = client(&cluster).await;
+        Watcher::start(settings(&["http://127.0.0.1:1".to_owned()]), Watching::Discover).stop().await;
+        // nobody reads: it waits to send
+        let unread = Watcher::start(settings(&cluster.endpoints()), prefixes(&[""]));
+        fill(&etcd, 2_000, LeaseId::NONE, "").await;
+        unread.stop().await;
+        cluster.pause(0);
+        let mut silent = Watcher::start(settings(&cluster.endpoints()), prefixes(&[""]));
+        silent.for_a_while(Duration::from_millis(300)).await;
+        silent.stop().await;
+        cluster.resume(0);
+        println!("{version}");
+    });
+}
