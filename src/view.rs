@@ -68,7 +68,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
     let oldest = draw_screen(canvas, chrome.body, model, size);
-    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width / 2));
+    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(54)));
     header::draw_tabs(canvas, chrome.tabs, model.ui.screen, &right);
     header::draw_status(canvas, chrome.status, model, oldest);
     footer::footer(canvas, chrome.footer, model.ui.contexts());
@@ -84,11 +84,8 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
 fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -> Option<Millis> {
     let (ui, facts, live_now) = (&model.ui, model.shown(), model.live().now());
     let focused = ui.focused();
-    let mut queue = List::of(&ui.queue, focused == Pane::Queue);
-    // Beside the list of locks a row is only marked once it can be moved.
-    if ui.screen == Screen::Locks && focused != Pane::Queue {
-        queue.selected = None;
-    }
+    let queue = List::of(&ui.queue, focused == Pane::Queue);
+    let members = List::of(&ui.members, focused == Pane::Members);
     match ui.screen {
         Screen::Locks => {
             let screen = Locks {
@@ -99,7 +96,9 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
                 sort: ui.sort,
                 reversed: ui.reversed,
                 list: List::of(&ui.locks, focused == Pane::Locks),
-                queue,
+                // Beside the list of locks a row is only marked once it can be moved.
+                queue: queue.marked_with_focus(),
+                members: members.marked_with_focus(),
                 selected: ui.selected_lock(facts),
                 scrolled: &|pane| ui.scrolled(pane),
                 focused,
@@ -110,7 +109,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
         Screen::Lock => {
             let lock = ui.shown_lock(facts);
             let oldest = lock.and_then(|lock| lock.holders().filter_map(|key| lock::queue::age(key.ttl())).max());
-            Lock { lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
+            Lock { open: lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
             oldest
         }
         Screen::Leases => {
@@ -125,7 +124,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             None
         }
         Screen::Members => {
-            members::draw(canvas, area, facts, live_now, &List::of(&ui.members, focused == Pane::Members));
+            members::draw(canvas, area, facts, live_now, &members);
             None
         }
         Screen::Log => {

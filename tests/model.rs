@@ -1,5 +1,6 @@
 //! The model seen from outside: events in, facts out.
 
+#![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 #[path = "model/fixtures.rs"]
 mod fixtures;
 #[path = "model/happenings.rs"]

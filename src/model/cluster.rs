@@ -139,9 +139,11 @@ impl Cluster {
         self.members.iter().filter(|facts| facts.error.is_none()).filter_map(|facts| facts.status.as_ref())
     }
 
-    /// Takes in the membership; what members said before is kept.
-    pub fn set_members(&mut self, mut members: Vec<Member>) {
+    /// Takes in the membership; what members said before is kept. Returns whether it is
+    /// another than before.
+    pub fn set_members(&mut self, mut members: Vec<Member>) -> bool {
         members.sort_by_key(|member| member.id);
+        let news = !members.iter().eq(self.members.iter().map(|facts| &facts.member));
         let mut known = std::mem::take(&mut self.members);
         self.members = members
             .into_iter()
@@ -150,6 +152,7 @@ impl Cluster {
                 None => MemberFacts { member, status: None, answered_at: None, error: None },
             })
             .collect();
+        news
     }
 
     /// Takes in what a member said, or why it said nothing. Returns the change of leader that

@@ -35,6 +35,7 @@ pub struct Facts {
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,
     pub(super) version: u64,
+    pub(super) keys_version: u64,
     pub(super) keys: Keyspace,
     pub(super) groups: Named<Group>,
     pub(super) locks: Named<Lock>,
@@ -86,9 +87,16 @@ impl Facts {
         self.now
     }
 
-    /// A number that grows with every change of what is known; equal means nothing changed.
+    /// A number that grows with every change of what is known, apart from how fast members
+    /// answer; equal means nothing else changed.
     pub const fn version(&self) -> u64 {
         self.version
+    }
+
+    /// A number that grows when keys came, changed or went. Polls of leases and members leave
+    /// it alone, so what depends on keys only need not be made anew for them.
+    pub const fn keys_version(&self) -> u64 {
+        self.keys_version
     }
 
     /// How many locks and groups of leased keys are known, whatever their layout.
@@ -159,6 +167,11 @@ impl Facts {
     /// Notes the time of an event; time never runs backwards in the model.
     pub(crate) fn see_time(&mut self, at: Timestamp) {
         self.now = self.now.max(at);
+    }
+
+    /// Notes that keys changed.
+    pub(crate) const fn bump_keys(&mut self) {
+        self.keys_version += 1;
     }
 
     /// Notes that something changed.

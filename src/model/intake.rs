@@ -108,15 +108,17 @@ impl Facts {
     /// Notes that the store reached a revision.
     pub(crate) fn see_revision(&mut self, revision: Revision) {
         self.link.revision = self.link.revision.max(revision);
-        self.version += 1;
     }
 
-    /// Takes in the list of all leases.
-    pub(crate) fn take_lease_list(&mut self, ids: &[LeaseId]) {
-        for id in self.leases.set_listed(ids) {
+    /// Takes in the list of all leases; returns whether it is another than before.
+    pub(crate) fn take_lease_list(&mut self, ids: &[LeaseId]) -> bool {
+        let before = self.leases.len();
+        let fresh = self.leases.set_listed(ids);
+        let news = !fresh.is_empty() || self.leases.len() != before;
+        for id in fresh {
             self.plan.ask_first(id);
         }
-        self.version += 1;
+        news
     }
 
     /// Takes in a lease's time to live, and settles the causes that waited for it.
@@ -137,7 +139,13 @@ impl Facts {
     /// Forgets everything about keys, locks and leases: another cluster answers.
     pub(crate) fn forget_cluster(&mut self, at: Timestamp) {
         let from = self.link.revision;
-        let mut fresh = Self { plan: self.plan.clone(), now: self.now, version: self.version + 1, ..Self::default() };
+        let mut fresh = Self {
+            plan: self.plan.clone(),
+            now: self.now,
+            version: self.version + 1,
+            keys_version: self.keys_version,
+            ..Self::default()
+        };
         std::mem::swap(&mut fresh.link, &mut self.link);
         std::mem::swap(&mut fresh.timeline, &mut self.timeline);
         fresh.link.revision = Revision(0);

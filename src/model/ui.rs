@@ -222,8 +222,8 @@ impl Ui {
     /// Brings the lists up to date, and takes away a message whose time is up.
     pub fn settle(&mut self, facts: &Facts, now: Timestamp) {
         if self.list_due(facts).is_some_and(|due| due <= now) {
-            let listing = Listing { filter: &self.filter, all: self.all, sort: self.sort, reversed: self.reversed };
-            self.lock_order.list_locks(facts, now, listing);
+            let Self { lock_order, filter, all, sort, reversed, .. } = self;
+            lock_order.list_locks(facts, now, Listing { filter, all: *all, sort: *sort, reversed: *reversed });
             let rows = self.lock_order.rows();
             let name = |row: usize| Some(facts.lock(*rows.get(row)?)?.name());
             self.locks.follow(rows.len(), |row, picked| name(row) == Some(picked.as_bytes()));
@@ -285,8 +285,9 @@ impl Ui {
             Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
             Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),
             Screen::Leases => !self.lease_order.is_empty(),
-            // Ages are told once an answer is old, and then the link is not live.
-            Screen::Members | Screen::Log => false,
+            // How fast they answer is no news of its own; here it is looked at.
+            Screen::Members => !facts.cluster.members().is_empty(),
+            Screen::Log => false,
         }
     }
 
@@ -314,11 +315,12 @@ impl Ui {
     }
 
     fn list_due(&self, facts: &Facts) -> Option<Timestamp> {
-        self.lock_order.due(facts, facts.lock_count())
+        let listing = Listing { filter: &self.filter, all: self.all, sort: self.sort, reversed: self.reversed };
+        self.lock_order.due(listing.version(facts), facts.lock_count())
     }
 
     fn leases_due(&self, facts: &Facts) -> Option<Timestamp> {
-        (self.screen == Screen::Leases).then(|| self.lease_order.due(facts, facts.leases().len())).flatten()
+        (self.screen == Screen::Leases).then(|| self.lease_order.due(facts.version(), facts.leases().len())).flatten()
     }
 }
 

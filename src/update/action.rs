@@ -280,6 +280,19 @@ mod tests {
     }
 
     #[test]
+    fn polls_alone_make_no_list_anew_unless_it_goes_by_time_left() {
+        let mut world = world();
+        let poll = |world: &mut World| {
+            world.ttl(lease_of("/a", 0), 60, 40);
+            world.model.ui.next_settling(world.model.shown())
+        };
+        assert_eq!(poll(&mut world), None);
+        world.keys(":sort ttl<Enter>");
+        world.model.ui.toast = None;
+        assert!(poll(&mut world).is_some());
+    }
+
+    #[test]
     fn a_changed_row_is_marked_for_a_while_unless_motion_is_reduced() {
         let mut world = world();
         world.pass(5_000);

@@ -1,62 +1,151 @@
 //! A fact about the cluster arrives.
 
+use crate::domain::Status;
 use crate::event::{Observation, Stamped, WatchLoss};
-use crate::model::{Facts, What};
+use crate::model::{Facts, MemberFacts, What};
 
-/// Takes one fact in.
+/// Takes one fact in. What is asked again and again and answered as before is no news: the
+/// facts keep their version, and nobody looks at them anew for it.
 pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     facts.see_time(at);
-    match what {
+    let news = match what {
         Observation::Link(state) => {
-            if facts.link.state != state {
+            let changed = facts.link.state != state;
+            if changed {
                 facts.link.since = at;
             }
             facts.link.state = state;
+            changed
         }
         Observation::Cluster(id) => {
             let former = facts.link.cluster_id.replace(id);
             if former.is_some_and(|former| former != id) {
                 facts.link.replaced_cluster = former;
                 facts.forget_cluster(at);
+                facts.bump_keys();
             }
+            former != Some(id)
         }
         Observation::Scope(ranges) => {
             facts.link.denied.retain(|denied| ranges.contains(&denied.range));
             facts.link.scope = ranges;
+            true
         }
         Observation::Listed(page) => {
             facts.take_page(at, page);
+            facts.bump_keys();
             facts.note_listed();
+            true
         }
-        Observation::Watched(changes) => facts.take_changes(at, changes),
-        Observation::Progress(revision) => facts.see_revision(revision),
+        Observation::Watched(changes) => {
+            facts.take_changes(at, changes);
+            facts.bump_keys();
+            true
+        }
+        Observation::Progress(revision) => {
+            let before = facts.link.revision;
+            facts.see_revision(revision);
+            facts.link.revision != before
+        }
         // A broken connection loses nothing: the watch resumes where it stopped.
-        Observation::WatchLost(WatchLoss::Transport { .. }) => {}
-        Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => facts.lose_history(),
+        Observation::WatchLost(WatchLoss::Transport { .. }) => false,
+        Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
+            facts.lose_history();
+            true
+        }
         Observation::Denied(denied) => {
             facts.link.denied.retain(|known| known.range != denied.range);
             facts.link.denied.push(denied);
             facts.note_listed();
+            true
         }
         Observation::LeaseList(ids) => facts.take_lease_list(&ids),
-        Observation::LeaseTtl(answer) => facts.take_ttl(at, &answer),
-        Observation::LeasesPolled(cost) => facts.take_poll_cost(cost),
+        Observation::LeaseTtl(answer) => {
+            facts.take_ttl(at, &answer);
+            true
+        }
+        Observation::LeasesPolled(cost) => {
+            facts.take_poll_cost(cost);
+            false
+        }
         Observation::Members(members) => facts.cluster.set_members(members),
         Observation::Status { member, answer } => {
+            let news = says_more(facts.cluster.member(member), &answer);
             if let Some(change) = facts.cluster.set_status(at, member, answer) {
                 let revision = facts.link.revision;
                 facts.timeline.push(at, revision, What::LeaderChanged(change));
             }
+            news
         }
         Observation::Alarms(alarms) => {
             let (raised, gone) = facts.cluster.set_alarms(alarms);
             let revision = facts.link.revision;
+            let news = !raised.is_empty() || !gone.is_empty();
             for (alarm, is_raised) in
                 raised.into_iter().map(|alarm| (alarm, true)).chain(gone.into_iter().map(|alarm| (alarm, false)))
             {
                 facts.timeline.push(at, revision, What::Alarm(alarm, is_raised));
             }
+            news
+        }
+    };
+    if news {
+        facts.bump();
+    }
+}
+
+/// Whether a member's answer differs from its last one in more than how long it took.
+fn says_more(known: Option<&MemberFacts>, answer: &Result<Status, String>) -> bool {
+    let Some(known) = known else { return false };
+    match (answer, &known.status, &known.error) {
+        (Ok(now), Some(before), None) => Status { latency: before.latency, ..now.clone() } != *before,
+        (Err(now), _, Some(before)) => now != before,
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{Alarm, AlarmKind, LeaseId, MemberId, Millis, Revision};
+    use crate::event::LeasePollCost;
+    use crate::update::testing::{World, lease_of};
+
+    #[test]
+    fn what_says_nothing_new_is_nothing_to_draw() {
+        let mut world = World::new(&[("/a", 0)]);
+        let status = Status { leader: Some(MemberId(1)), latency: Millis(2), ..Status::default() };
+        let alarm = Alarm { member: MemberId(1), kind: AlarmKind::NoSpace };
+        let cost = LeasePollCost { asked: 5, failed: 0, took: Millis(3) };
+        let revision = world.model.live().link.revision;
+        let answer = |answer| Observation::Status { member: MemberId(1), answer };
+        let told = [
+            (answer(Ok(status.clone())), true),
+            (answer(Ok(Status { latency: Millis(9), ..status.clone() })), false),
+            (answer(Ok(Status { db_size: 1, ..status.clone() })), true),
+            (answer(Err("refused".into())), true),
+            (answer(Err("refused".into())), false),
+            (answer(Ok(status)), true),
+            (
+                Observation::Members(world.model.live().cluster.members().iter().map(|of| of.member.clone()).collect()),
+                false,
+            ),
+            (Observation::Members(vec![]), true),
+            (Observation::Alarms(vec![alarm]), true),
+            (Observation::Alarms(vec![alarm]), false),
+            (Observation::Progress(revision), false),
+            (Observation::Progress(Revision(revision.0 + 1)), true),
+            (Observation::LeaseList(vec![lease_of("/a", 0)]), false),
+            (Observation::LeaseList(vec![lease_of("/a", 0), LeaseId(9)]), true),
+            (Observation::LeaseList(vec![lease_of("/a", 0)]), true),
+            (Observation::LeasesPolled(cost), false),
+            (Observation::Link(world.model.live().link.state.clone()), false),
+        ];
+        for (what, news) in told {
+            let before = world.model.version();
+            let named = format!("{what:?}");
+            world.observe(what);
+            assert_eq!(world.model.version() > before, news, "{named}");
         }
     }
-    facts.bump();
 }

@@ -15,7 +15,7 @@ use super::text::{Cut, fit_bytes};
 const SHORT: usize = 4;
 
 /// The lease's last four digits, or a few characters of the key's last part.
-pub fn short<'a>(lease: LeaseId, key: &'a [u8]) -> Cow<'a, str> {
+pub fn short(lease: LeaseId, key: &[u8]) -> Cow<'_, str> {
     if lease.is_none() {
         let (_, last) = split_last(key);
         return fit_bytes(last, 2 * SHORT, Cut::End, "");

@@ -105,7 +105,7 @@ pub fn scope(link: &Link, columns: usize, theme: &Theme) -> String {
     if link.scope.is_empty() {
         return "leases, to find locks by them".into();
     }
-    let labels: Vec<String> = link.scope.iter().take(8).map(|range| label(range, columns, theme).into()).collect();
+    let labels: Vec<String> = link.scope.iter().take(8).map(|range| label(range, columns, theme)).collect();
     let more = if link.scope.len() > 8 { format!(" and {} more", link.scope.len() - 8) } else { String::new() };
     cut_end(&format!("{}{more}", labels.join(", ")), columns, theme.glyphs.ellipsis).into_owned()
 }

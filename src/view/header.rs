@@ -7,12 +7,15 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
 use super::empty;
-use super::text::{duration, escape_text, grouped, quantity};
+use super::text::{duration, escape_text, grouped, quantity, width};
 use super::theme::{Role, Theme};
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
 use crate::input::{Action, Screen, Target};
 use crate::model::{Facts, Link, Model, cluster};
+
+/// The columns that the endpoint and the number of members may claim.
+const PLACE: usize = 30;
 
 /// Draws the line of identity: link state, cluster, leader, term, revision, raft index.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
@@ -32,7 +35,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
     let must = columns_of(&Line::from(left.clone()));
     let room = area.width.saturating_sub(2);
-    let right = right_line(shown, room.saturating_sub(must + 2), theme);
+    // The place gets its due before the raft index and the term do.
+    let due = columns_of(&Line::from(place(live, PLACE, theme)));
+    let right = right_line(shown, room.saturating_sub(must + 2 + due), theme);
     let spare = room.saturating_sub(must + 2 + columns_of(&right));
     left.extend(place(live, usize::from(spare), theme));
     canvas.line(area.x + 1, area.y, room, &Line::from(left));
@@ -137,7 +142,10 @@ pub fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, open: Screen, right: &Line
         canvas.hit(Rect::new(start, area.y, x - start, 1), Target::Do(Action::Show(screen)));
         x += 1;
     }
-    canvas.line_right(x + 1, area.right().saturating_sub(1), area.y, right);
+    let room = area.right().saturating_sub(x + 2);
+    if columns_of(right) <= room {
+        canvas.line_right(x + 1, area.right().saturating_sub(1), area.y, right);
+    }
 }
 
 /// Draws how fresh things are and how much is watched.
@@ -169,11 +177,14 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model, oldest: O
         parts.push((format!("{} denied", facts.link.denied.len()), Role::Error));
     }
     let mut spans: Vec<Span<'_>> = Vec::new();
+    let mut left = usize::from(area.width.saturating_sub(2));
     for (text, role) in parts {
-        if !spans.is_empty() {
-            spans.push(theme.span(format!(" {} ", theme.glyphs.dot), Role::Muted));
-        }
-        spans.push(theme.span(text, role));
+        let gap = if spans.is_empty() { String::new() } else { format!(" {} ", theme.glyphs.dot) };
+        let Some(room) = left.checked_sub(width(&gap)).filter(|&room| room >= 12.min(width(&text))) else { break };
+        let text = theme.sentence(text, room, role);
+        left = room - width(&text.content);
+        spans.push(theme.span(gap, Role::Muted));
+        spans.push(text);
     }
     canvas.line(area.x + 1, area.y, area.width.saturating_sub(2), &Line::from(spans));
 }

@@ -1,28 +1,26 @@
 //! All leases: how much time each has, whether it is kept alive, and what hangs on it.
 
 use ratatui::layout::Rect;
-use ratatui::style::Style;
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
 use super::canvas::Canvas;
 use super::empty;
 use super::list::List;
-use super::text::{Cut, fit_bytes, grouped};
+use super::text::grouped;
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
-use super::widget::ttl::{renewal, ttl_forms};
+use super::widget::ttl::{renewal_forms, ttl_forms};
 use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
-use crate::model::{Facts, LeaseView, LockView};
+use crate::model::{Facts, KeyView, LeaseView};
 
-const COLUMNS: [Column; 6] = [
+const COLUMNS: [Column; 5] = [
     Column::new("LEASE"),
     Column::new("TTL").at_least(16),
-    Column::new("RENEWAL").drop(1),
+    Column::new("RENEWED").at_least(11),
     Column::new("KEYS").right(),
-    Column::new("HOLDS").at_least(12).fills(),
-    Column::new("WAITS FOR").at_least(12).drop(0),
+    Column::new("HOLDS / WAITS FOR").at_least(20).fills(),
 ];
 
 /// What the screen needs besides the facts.
@@ -64,36 +62,48 @@ impl Leases<'_> {
 fn row<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Row<'a> {
     let keys = lease.keys();
     let count = grouped(i64::try_from(keys.len()).unwrap_or(i64::MAX));
-    let holds = names(lease.holds());
-    let holds = match (holds, keys.first()) {
-        // What holds nothing shows what hangs on it.
-        (None, Some(key)) => Cell::Name(key.key(), theme.style(Role::Muted)),
-        (None, None) => Cell::span(theme.span("no keys", Role::Muted)),
-        (Some(holds), _) => holds,
-    };
     Row {
         target: Some(Target::Lease(lease.id)),
         ..Row::new(vec![
             Cell::new(lease.id.to_string()),
             Cell::Forms(ttl_forms(lease.ttl(), theme)),
-            Cell::span(renewal(lease.renewal(), theme).unwrap_or_default()),
+            Cell::Forms(renewal_forms(lease.renewal(), theme)),
             Cell::new(count),
-            holds,
-            names(lease.waits_for()).unwrap_or_else(|| Cell::span(theme.span("-", Role::Muted))),
+            use_cell(lease, &keys, theme),
         ])
     }
 }
 
-/// The first lock's name, and how many more there are.
-fn names<'a>(locks: Vec<LockView<'a>>) -> Option<Cell<'a>> {
-    let first = locks.first()?.name();
-    if locks.len() == 1 {
-        return Some(Cell::Name(first, Style::new()));
-    }
-    let more = format!(" +{}", locks.len() - 1);
-    let form =
-        |columns| Line::from(vec![Span::raw(fit_bytes(first, columns, Cut::Middle, "..")), Span::raw(more.clone())]);
-    Some(Cell::Forms(vec![form(60), form(30), form(16), form(8)]))
+/// What the lease is for: the locks it holds, those it waits for, or else its first key.
+fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> Cell<'a> {
+    let (holds, waits) = (lease.holds(), lease.waits_for());
+    let used: Vec<(&'a [u8], bool)> =
+        holds.iter().map(|lock| (lock.name(), true)).chain(waits.iter().map(|lock| (lock.name(), false))).collect();
+    let Some(&(first, held)) = used.first() else {
+        return match keys.first() {
+            Some(key) => Cell::Name(key.key(), theme.style(Role::Muted)),
+            None => Cell::span(theme.span("no keys", Role::Muted)),
+        };
+    };
+    let mark = |held: bool| {
+        if held { (theme.glyphs.holder, Role::Holder) } else { (theme.glyphs.waiter, Role::Waiter) }
+    };
+    // Up to three are named, each with what it is; a narrow cell names one.
+    let form = |named: usize, columns: usize| {
+        let (glyph, role) = mark(held);
+        let mut spans = vec![theme.span(format!("{glyph} "), role), theme.key(first, columns, Role::Text)];
+        for &(name, held) in used.iter().take(named).skip(1) {
+            let (glyph, role) = mark(held);
+            spans.push(theme.span(format!("  {glyph} "), role));
+            spans.push(theme.key(name, columns, Role::Text));
+        }
+        if used.len() > named {
+            spans.push(theme.span(format!(" +{}", used.len() - named), Role::Muted));
+        }
+        Line::from(spans)
+    };
+    let forms = [(3, 60), (3, 30), (1, 120), (1, 60), (1, 40), (1, 30), (1, 24), (1, 18), (1, 12)];
+    Cell::Forms(forms.into_iter().map(|(named, columns)| form(named, columns)).collect())
 }
 
 /// A list's title: `Leases 31`, or `Leases 3/31 /web` behind a filter.

@@ -19,9 +19,10 @@ impl<'a> List<'a> {
         Self { selected: Some(cursor.index()), focused, window: Box::new(move |rows, len| cursor.window(rows, len)) }
     }
 
-    /// A list without a selection that shows its first rows.
-    pub fn unselected() -> Self {
-        Self { selected: None, focused: false, window: Box::new(|rows, len| 0..rows.min(len)) }
+    /// The same, with its selection shown only while it has the focus.
+    #[must_use]
+    pub fn marked_with_focus(self) -> Self {
+        Self { selected: self.selected.filter(|_| self.focused), ..self }
     }
 
     /// The rows to draw where there is room for `rows` of `len`.

@@ -24,7 +24,7 @@ const HOLDERS: u16 = 4;
 /// What the screen needs besides the facts.
 pub struct Lock<'a> {
     /// The lock; `None` when there is none any more, or never was.
-    pub lock: Option<LockView<'a>>,
+    pub open: Option<LockView<'a>>,
     /// Where its queue stands.
     pub queue: List<'a>,
     /// How far its history is scrolled.
@@ -36,7 +36,7 @@ pub struct Lock<'a> {
 impl Lock<'_> {
     /// Draws the screen.
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
-        let Some(lock) = &self.lock else {
+        let Some(lock) = &self.open else {
             let lines = [
                 Line::from(canvas.theme.span("No lock is open.", Role::Title)),
                 Line::default(),

@@ -5,6 +5,8 @@ pub mod attention;
 pub mod changes;
 pub mod row;
 
+use std::collections::HashSet;
+
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
@@ -40,6 +42,8 @@ pub struct Locks<'a> {
     pub list: List<'a>,
     /// Where the queue of the selected lock stands.
     pub queue: List<'a>,
+    /// Where the list of members stands.
+    pub members: List<'a>,
     /// The selected lock.
     pub selected: Option<LockView<'a>>,
     /// How far a pane without a selection is scrolled.
@@ -61,7 +65,7 @@ impl Locks<'_> {
                 let (area, below) = bottom(area, 9);
                 let oldest = self.draw_split(canvas, area, facts, &notes);
                 let (strip, log_area) = left(below, percent(below.width, 55, 80));
-                members::draw_table(canvas, strip, facts, &List::unselected());
+                members::draw_table(canvas, strip, facts, &self.members);
                 self.draw_log(canvas, log_area, facts);
                 oldest
             }
@@ -103,7 +107,7 @@ impl Locks<'_> {
         let (middle, rest) = top(rest, percent(rest.height, 32, 8));
         let (lanes, rest) = top(rest, 8);
         let (watch, log_area) = top(rest, rest.height / 2);
-        members::draw_strip(canvas, strip, facts);
+        members::draw_strip(canvas, strip, facts, &self.members);
         match &self.selected {
             Some(lock) => {
                 queue::draw(
@@ -166,11 +170,13 @@ impl Locks<'_> {
         }
         let shown: Vec<(usize, LockView<'_>)> =
             window.filter_map(|at| Some((at, facts.lock(*self.rows.get(at)?)?))).collect();
+        let fresh = if theme.motion { row::fresh(facts) } else { HashSet::new() };
         let most = row::scale(shown.iter().map(|(_, lock)| *lock));
         let rows: Vec<Row<'_>> = shown
             .iter()
             .map(|&(at, lock)| Row {
                 selected: self.list.selected == Some(at),
+                changed: fresh.contains(lock.name()),
                 ..row::row(lock, facts.now(), most, theme)
             })
             .collect();

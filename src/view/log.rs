@@ -11,7 +11,7 @@ use ratatui::widgets::Widget as _;
 use tui_logger::{ExtLogRecord, LogFormatter, TuiLoggerWidget};
 
 use super::canvas::Canvas;
-use super::text::{escape_text, grouped, width};
+use super::text::{escape_text, grouped, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::domain::Timestamp;
@@ -87,7 +87,7 @@ impl LogFormatter for Formatter {
         let time = super::text::clock(at, self.now, &theme.zone);
         let target = short_target(record.target());
         let head = width(&time) + 1 + word.len() + 1;
-        let text = escape_text(record.msg()).into_owned();
+        let text = escape_text(record.msg().trim()).into_owned();
         let room = columns.saturating_sub(head).max(8);
         let mut lines = Vec::new();
         let mut first = vec![theme.span(format!("{time} "), Role::Muted), theme.span(format!("{word} "), role)];
@@ -112,14 +112,4 @@ impl LogFormatter for Formatter {
 /// The module without the crate's own name.
 fn short_target(target: &str) -> &str {
     target.strip_prefix("lockscope::").unwrap_or(target)
-}
-
-/// Splits text behind so many columns, at a space if there is one in the second half.
-fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
-    if width(text) <= columns {
-        return (text, "");
-    }
-    let fits = super::text::front(text, columns.max(2));
-    let at = fits.rfind(' ').filter(|&at| at > fits.len() / 2).map_or(fits.len(), |at| at + 1);
-    text.split_at(at)
 }

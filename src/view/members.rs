@@ -12,17 +12,17 @@ use super::text::{bytes, clock, duration, escape_text, grouped};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
-use super::widget::ttl::OLD;
 use crate::domain::{MemberId, Millis, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
 
 /// What etcd has no call for, so that nobody looks for it here.
-const UNTOLD: &str =
-    "Votes, log entries and messages in flight are told by no call of etcd: only an embedded cluster can show them.";
+const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
 /// How many entries a member may be behind before it is worth a warning: more than are in
 /// flight at any busy moment.
 const LAGGING: u64 = 1_000;
+/// From this age on an answer is old: members are asked every few seconds.
+const SILENT: Millis = Millis(15_000);
 /// A database this full, in percent of its quota, is worth a warning.
 const NEARLY_FULL: i64 = 80;
 
@@ -89,27 +89,26 @@ fn vec_line(spans: Vec<Span<'_>>) -> Line<'_> {
     Line::from(spans)
 }
 
-/// Draws the members in few columns: name, role and lag, for a narrow strip.
-pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+/// Draws the members in few columns: name, index and lag, for a narrow strip.
+pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>) {
     const STRIP: [Column; 3] =
         [Column::new("MEMBER").at_least(6).fills(), Column::new("INDEX").right().drop(0), Column::new("LAG").right()];
     let theme = canvas.theme;
     let cluster = &facts.cluster;
-    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", cluster.members().len()))];
-    let inner = Panel::new(Line::from(title)).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Members, inner.height.saturating_sub(1), cluster.members().len());
-    let rows: Vec<Row<'_>> = cluster
-        .members()
-        .iter()
-        .take(usize::from(inner.height.saturating_sub(1)))
-        .map(|member| {
+    let members = cluster.members();
+    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))];
+    let inner = Panel::new(Line::from(title)).focused(list.focused).draw(canvas, area);
+    let capacity = inner.height.saturating_sub(1);
+    canvas.hit_pane(area, Pane::Members, capacity, members.len());
+    let rows: Vec<Row<'_>> = list
+        .window(usize::from(capacity), members.len())
+        .map(|at| {
+            let member = &members[at];
             let index = member.status.as_ref().map_or(0, |status| status.raft_index.0);
-            let cells = vec![
-                name_cell(cluster, member, theme),
-                Cell::new(number(index)),
-                Cell::span(lag(cluster, member, theme)),
-            ];
-            Row { target: Some(Target::Member(member.member.id)), ..Row::new(cells) }
+            let name = name_cell(cluster, member, theme);
+            let cells = vec![name, Cell::new(number(index)), Cell::span(lag(cluster, member, theme))];
+            let target = Some(Target::Member(member.member.id));
+            Row { selected: list.selected == Some(at), target, ..Row::new(cells) }
         })
         .collect();
     table(canvas, inner, &STRIP, &rows);
@@ -119,7 +118,7 @@ fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Th
     let role = cluster.role(facts);
     let mut cells = vec![name_cell(cluster, facts, theme), Cell::span(theme.span(role.name(), role_style(role)))];
     // What a silent member said last is shown dim, with its age where its latency was.
-    let quiet = facts.error.is_some();
+    let quiet = facts.error.is_some() || facts.answered_at.is_some_and(|at| now.since(at).0 > SILENT.0);
     let text = if quiet { Role::Muted } else { Role::Text };
     match &facts.status {
         None => cells.extend((0..8).map(|_| Cell::span(theme.span("-", Role::Muted)))),
@@ -183,7 +182,9 @@ fn lag<'a>(cluster: &Cluster, facts: &MemberFacts, theme: &Theme) -> Span<'a> {
 fn latency<'a>(facts: &MemberFacts, latency: Millis, now: Timestamp, theme: &Theme) -> Span<'a> {
     let age = facts.answered_at.map(|at| now.since(at));
     match age {
-        Some(age) if age.0 > OLD.0 => theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted),
+        Some(age) if age.0 > SILENT.0 => {
+            theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted)
+        }
         _ => Span::raw(format!("{} ms", grouped(latency.0))),
     }
 }

@@ -37,6 +37,8 @@ pub fn ascii() -> Theme {
 pub struct Screenshot {
     pub buffer: Buffer,
     pub hits: Hits,
+    /// Where the terminal's cursor was left.
+    pub cursor: (u16, u16),
 }
 
 impl Screenshot {
@@ -46,7 +48,7 @@ impl Screenshot {
         let mut canvas = Canvas::new(&mut buffer, theme);
         draw(&mut canvas);
         let hits = canvas.hits;
-        Self { buffer, hits }
+        Self { buffer, hits, cursor: (0, 0) }
     }
 
     /// Its rows as text, the second column of wide characters left out.
@@ -168,7 +170,8 @@ impl Cluster {
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut hits = Hits::default();
         terminal.draw(|frame| hits = super::draw(&self.model, theme, frame)).unwrap();
-        Screenshot { buffer: terminal.backend().buffer().clone(), hits }
+        let cursor = terminal.get_cursor_position().unwrap();
+        Screenshot { buffer: terminal.backend().buffer().clone(), hits, cursor: (cursor.x, cursor.y) }
     }
 
     /// Presses keys, as typed on the last frame of this size.
@@ -314,4 +317,28 @@ pub fn sample() -> Cluster {
     cluster.ttl(lease(0x770a), 30, 7);
     cluster.wait(1);
     cluster
+}
+
+/// A Kubernetes `Lease` as the API server stores it, held and renewed at a time.
+pub fn kubernetes_lease(holder: &str, seconds: u8, renewed: Timestamp) -> Vec<u8> {
+    let field = |number: u8, bytes: &[u8]| {
+        let mut out = vec![number << 3 | 2, u8::try_from(bytes.len()).expect("fields of a test are short")];
+        out.extend_from_slice(bytes);
+        out
+    };
+    let varint = |mut number: u64| {
+        let mut out = Vec::new();
+        while number >= 0x80 {
+            out.push(u8::try_from(number & 0x7f).unwrap() | 0x80);
+            number >>= 7;
+        }
+        out.push(u8::try_from(number).unwrap());
+        out
+    };
+    let time = [vec![1 << 3], varint(u64::try_from(renewed.0 / 1_000).unwrap())].concat();
+    let spec = [field(1, holder.as_bytes()), vec![2 << 3, seconds], field(3, &time), field(4, &time), vec![5 << 3, 7]]
+        .concat();
+    let object = field(2, &spec);
+    let meta = [field(1, b"coordination.k8s.io/v1"), field(2, b"Lease")].concat();
+    [b"k8s\0".to_vec(), field(1, &meta), field(2, &object)].concat()
 }

@@ -1,19 +1,492 @@
-//! Whole frames.
+//! Whole frames: what is on them, how it looks, and what a click on it means.
+//!
+//! The cluster is that of the mock-ups, with a past of six minutes. Snapshots are cropped to
+//! the part under test; whole frames are kept for the layouts.
+
+use insta::assert_snapshot;
+use proptest::prelude::*;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier};
 
 use super::testing::*;
+use super::theme::{Depth, Palette, Role, Theme};
+use crate::domain::{Alarm, AlarmKind, Key, KeyRange, KeyValue, MemberId, Millis, Revision};
+use crate::event::{Denied, EndpointError, LinkState, Observation, WatchLoss};
+use crate::input::{Action, Pane, Screen, Sort, Target};
+
+/// A part of a frame, by the title its panel starts with: the panel's rows and columns.
+fn panel(shot: &Screenshot, title: &str) -> String {
+    let (x, y) = shot.position(&format!("╭ {title}")).unwrap_or_else(|| panic!("no {title} in\n{}", shot.text()));
+    let line: Vec<char> = shot.lines()[usize::from(y)].chars().collect();
+    let width = line[usize::from(x)..].iter().position(|&char| char == '╮').unwrap() + 1;
+    let height = (y..shot.buffer.area.height).find(|&row| shot.buffer[(x, row)].symbol() == "╰").unwrap() - y + 1;
+    shot.crop(Rect::new(x, y, u16::try_from(width).unwrap(), height))
+}
 
 #[test]
-fn look() {
+fn the_list_at_80x24() {
+    assert_snapshot!(sample().draw(80, 24, &plain()).text());
+}
+
+#[test]
+fn the_list_in_ascii() {
+    let shot = sample().draw(80, 24, &ascii());
+    assert!(shot.text().is_ascii(), "{}", shot.text());
+    assert_snapshot!(shot.text());
+}
+
+#[test]
+fn the_list_at_60x16() {
+    assert_snapshot!(sample().draw(60, 16, &plain()).text());
+}
+
+#[test]
+fn the_list_beside_the_selected_lock_at_120x36() {
     let mut cluster = sample();
-    for (width, height) in [(80, 24), (120, 36), (160, 48), (200, 60)] {
-        println!("{}", cluster.draw(width, height, &plain()).text());
-    }
+    cluster.press("j", 120, 36);
+    assert_snapshot!(cluster.draw(120, 36, &plain()).text());
+}
+
+#[test]
+fn members_and_log_come_below_at_160x48() {
+    let shot = sample().draw(160, 48, &plain());
+    assert_snapshot!(shot.crop(Rect::new(0, 37, 88, 11)));
+}
+
+#[test]
+fn three_columns_at_200x60() {
+    let mut cluster = sample();
+    cluster.press("j", 200, 60);
+    // Without the log, which other tests may write to.
+    assert_snapshot!(cluster.draw(200, 60, &plain()).crop(Rect::new(0, 0, 200, 49)));
+}
+
+#[test]
+fn the_lock_at_80x24() {
+    let mut cluster = sample();
     cluster.press("j\n", 80, 24);
-    println!("{}", cluster.draw(80, 24, &plain()).text());
+    assert_snapshot!(cluster.draw(80, 24, &plain()).text());
+}
+
+#[test]
+fn the_lock_in_ascii() {
+    let mut cluster = sample();
+    cluster.press("j\n", 80, 24);
+    let shot = cluster.draw(80, 24, &ascii());
+    assert!(shot.text().is_ascii(), "{}", shot.text());
+    assert_snapshot!(shot.text());
+}
+
+#[test]
+fn the_lock_at_200x60() {
+    let mut cluster = sample();
+    cluster.press("j\n", 200, 60);
+    let shot = cluster.draw(200, 60, &plain());
+    assert_snapshot!(shot.crop(Rect::new(0, 0, 200, 16)));
+}
+
+#[test]
+fn the_leases() {
+    let mut cluster = sample();
     cluster.press("3", 80, 24);
-    println!("{}", cluster.draw(80, 24, &plain()).text());
+    assert_snapshot!(cluster.draw(80, 24, &plain()).crop(Rect::new(0, 1, 80, 9)));
+    assert_snapshot!(cluster.draw(120, 36, &plain()).crop(Rect::new(0, 1, 120, 9)));
+}
+
+#[test]
+fn the_members() {
+    let mut cluster = sample();
     cluster.press("4", 80, 24);
-    println!("{}", cluster.draw(80, 24, &plain()).text());
+    for id in [1, 3] {
+        cluster.tell(Observation::Status { member: MemberId(id), answer: Ok(status(id)) });
+    }
+    let answer = Err("connection refused (os error 111)".into());
+    cluster.tell(Observation::Status { member: MemberId(2), answer });
+    assert_snapshot!(cluster.draw(80, 24, &plain()).text());
+    assert_snapshot!(panel(&cluster.draw(120, 36, &plain()), "Members"));
+}
+
+#[test]
+fn colours_are_kept_for_what_matters() {
+    let theme = plain();
+    let shot = sample().draw(80, 24, &theme);
+    assert!(shot.has_role("● a305", &theme, Role::Holder));
+    assert!(shot.has_role("× 9f20", &theme, Role::Error));
+    assert!(shot.has_role("expired 4s ago", &theme, Role::Error));
+    assert!(shot.has_role("! /jobs/reindex", &theme, Role::Warning));
+    assert!(shot.has_role("★ etcd-2", &theme, Role::Leader));
+    let low = shot.position("  6s !").unwrap();
+    assert_eq!(shot.buffer[(low.0 + 2, low.1)].fg, theme.style(Role::Warning).fg.unwrap());
+    // The name of a lock that is not selected is the terminal's own colour.
+    assert_eq!(shot.find("/billing/close").unwrap().fg, Color::Reset);
+    let hues = [Role::Holder, Role::Warning, Role::Error, Role::Muted].map(|role| theme.style(role).fg);
+    for cell in &shot.buffer.content {
+        assert!(cell.fg == Color::Reset || hues.contains(&Some(cell.fg)), "{cell:?} is no colour of the theme");
+        assert_eq!(cell.bg, Color::Reset, "the terminal's own background stays");
+    }
+}
+
+#[test]
+fn without_colour_weight_says_the_same() {
+    let theme = mono();
+    let shot = sample().draw(80, 24, &theme);
+    for cell in &shot.buffer.content {
+        assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
+    }
+    let modifier = |needle: &str| shot.find(needle).unwrap().modifier;
+    assert_eq!(modifier("● a305"), Modifier::BOLD);
+    assert_eq!(modifier("× 9f20"), Modifier::REVERSED);
+    assert_eq!(modifier("! /jobs/reindex"), Modifier::UNDERLINED);
+    assert_eq!(modifier("/jobs/thumbnails"), Modifier::REVERSED, "the selected row");
+    assert_eq!(modifier("/billing/close"), Modifier::empty());
+}
+
+#[test]
+fn sixteen_colours_are_the_users_own() {
+    let theme = Theme::new(&Palette::builtin("light").unwrap(), Depth::Ansi);
+    let shot = sample().draw(80, 24, &theme);
+    assert_eq!(shot.find("● a305").unwrap().fg, Color::Blue);
+    let lost = shot.find("× 9f20").unwrap();
+    assert_eq!((lost.fg, lost.modifier), (Color::Red, Modifier::BOLD));
+}
+
+#[test]
+fn a_row_that_has_just_changed_is_bold_unless_motion_is_reduced() {
+    let mut cluster = sample();
+    cluster.put(queued("/billing/close", lease(0x7777), 84_300));
+    let bold = |cluster: &mut Cluster, theme: &Theme| {
+        let (x, y) = cluster.draw(80, 24, theme).position("/billing/close").unwrap();
+        cluster.draw(80, 24, theme).buffer[(x, y)].modifier.contains(Modifier::BOLD)
+    };
+    assert!(bold(&mut cluster, &plain()));
+    assert!(!bold(&mut cluster, &plain().with_motion(false)));
+    cluster.now = cluster.now + Millis(600);
+    assert!(!bold(&mut cluster, &plain()));
+}
+
+#[test]
+fn clicks_find_rows_tabs_headings_and_hints() {
+    let shot = sample().draw(80, 24, &plain());
+    let hit = |needle: &str| {
+        let (x, y) = shot.position(needle).unwrap();
+        shot.hits.at(x, y).cloned()
+    };
+    assert_eq!(hit("/jobs/reindex "), Some(Target::Lock("/jobs/reindex".into())));
+    assert_eq!(hit("4 Members"), Some(Target::Do(Action::Show(Screen::Members))));
+    assert_eq!(hit("HELD"), Some(Target::Do(Action::SortBy(Sort::Held))));
+    assert_eq!(hit("q quit"), Some(Target::Do(Action::Quit)));
+    assert_eq!(hit("! /jobs/reindex"), Some(Target::Lock("/jobs/reindex".into())));
+    assert_eq!(hit("84,221 × expired"), Some(Target::Lock("/cache/warm".into())));
+    let panes: Vec<(Pane, usize, usize)> =
+        shot.hits.panes().iter().map(|(pane, extent)| (*pane, extent.rows, extent.len)).collect();
+    assert_eq!(panes[..2], [(Pane::Locks, 12, 7), (Pane::Attention, 3, 2)]);
+}
+
+#[test]
+fn a_small_terminal_says_how_large_it_has_to_be() {
+    let shot = sample().draw(59, 24, &plain());
+    assert!(shot.text().contains("59x24 is too small: lockscope needs 60x16; q quits"), "{}", shot.text());
+    for (width, height) in [(0, 0), (1, 1), (10, 1), (14, 2), (60, 15), (20, 200)] {
+        sample().draw(width, height, &plain());
+    }
+}
+
+#[test]
+fn every_size_can_be_drawn_on_every_screen() {
+    let mut cluster = sample();
+    for screen in ["1", "2", "3", "4", "6"] {
+        cluster.press(screen, 80, 24);
+        for width in (60..=240).step_by(12) {
+            for height in [16, 17, 24, 36, 50, 61] {
+                cluster.draw(width, height, &plain());
+            }
+        }
+    }
+}
+
+#[test]
+fn an_etcd_that_cannot_be_reached_is_told_with_every_error() {
+    let mut cluster = Cluster::new();
+    let error = |endpoint: &str, error: &str| EndpointError { endpoint: endpoint.into(), error: error.into() };
+    let why = vec![
+        error("http://10.0.0.1:2379", "connection refused (os error 111)"),
+        error("https://etcd.example:2379", "certificate has expired\x1b[31m"),
+    ];
+    let next_at = cluster.now + Millis(2_400);
+    cluster.tell(Observation::Link(LinkState::Retrying { attempt: 3, next_at, why }));
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.has_role("! RETRYING in 2s", &theme, Role::Error));
+    assert_snapshot!(panel(&shot, "Locks"));
+}
+
+#[test]
+fn a_lost_connection_keeps_the_list_and_says_why() {
+    let mut cluster = sample();
+    let why = vec![EndpointError { endpoint: "http://etcd-eu.example:2379".into(), error: "timed out".into() }];
+    let next_at = cluster.now + Millis(1_000);
+    cluster.tell(Observation::Link(LinkState::Retrying { attempt: 1, next_at, why }));
+    cluster.wait(6);
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.text().contains("RETRYING now") && shot.text().contains("/jobs/reindex"), "{}", shot.text());
+    assert!(shot.text().contains("timed out"), "{}", shot.text());
+    assert!(
+        shot.text().contains("~34s") && shot.has_role("TTLs at most 8s old", &theme, Role::Warning),
+        "{}",
+        shot.text()
+    );
+}
+
+#[test]
+fn an_empty_etcd_says_what_is_watched_and_what_to_do() {
+    let mut cluster = Cluster::connected();
+    cluster.list(Vec::new());
+    assert_snapshot!(panel(&cluster.draw(80, 24, &plain()), "Locks"));
+}
+
+#[test]
+fn connecting_and_reading_are_told() {
+    assert!(Cluster::new().draw(80, 24, &plain()).text().contains("Connecting to etcd."));
+    assert!(Cluster::connected().draw(80, 24, &plain()).text().contains("Reading all keys"));
+}
+
+#[test]
+fn a_denied_prefix_says_which_right_is_missing() {
+    let mut cluster = Cluster::connected();
+    let range = KeyRange::prefix(b"/secret/");
+    cluster.tell(Observation::Scope(vec![range.clone()]));
+    let why = "etcdserver: permission denied".to_owned();
+    cluster.tell(Observation::Denied(Denied { range, user: "app".into(), why }));
+    assert_snapshot!(panel(&cluster.draw(80, 24, &plain()), "Locks"));
+}
+
+#[test]
+fn attention_names_what_is_wrong_worst_first() {
+    let mut cluster = sample();
+    let range = KeyRange::prefix(b"/secret/");
+    cluster.tell(Observation::Scope(vec![KeyRange::prefix(b"/jobs/"), range.clone()]));
+    cluster.tell(Observation::Denied(Denied {
+        range,
+        user: "app".into(),
+        why: "etcdserver: permission denied".into(),
+    }));
+    cluster.tell(Observation::Alarms(vec![Alarm { member: MemberId(1), kind: AlarmKind::NoSpace }]));
+    let answer = Err("deadline exceeded".into());
+    cluster.tell(Observation::Status { member: MemberId(3), answer });
+    cluster.put(KeyValue { lease: crate::domain::LeaseId::NONE, ..queued("/s/job", lease(0x1), 84_300) });
+    cluster.put(queued("/s/job", lease(0x2), 84_301));
+    cluster.ttl(lease(0x55d1), 30, -120);
+    let shot = cluster.draw(120, 40, &plain());
+    assert_snapshot!(panel(&shot, "Attention"));
+}
+
+#[test]
+fn no_leader_is_told_in_the_header_and_in_attention() {
+    let mut cluster = sample();
+    for id in 1..=3 {
+        let answer = Ok(crate::domain::Status { leader: None, term: crate::domain::Term(15), ..status(id) });
+        cluster.tell(Observation::Status { member: MemberId(id), answer });
+    }
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.has_role("no leader", &theme, Role::Error));
+    assert!(shot.text().contains("no leader in term 15"), "{}", shot.text());
+}
+
+#[test]
+fn a_gap_in_the_history_is_marked() {
+    let mut cluster = sample();
+    cluster.tell(Observation::WatchLost(WatchLoss::Compacted { at: Revision(84_400) }));
+    cluster.list(vec![queued("/jobs/nightly-report", lease(0xa305), 84_190)]);
+    cluster.press("/nightly\n\n", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("! gap since 84,221"), "{text}");
+    assert!(text.contains("1 gap"), "{text}");
+}
+
+#[test]
+fn pause_counts_what_is_missed_and_holds_the_list_still() {
+    let mut cluster = sample();
+    cluster.press(" ", 80, 24);
+    cluster.put(queued("/new/lock", lease(0x99), 84_300));
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.has_role("PAUSED +2", &theme, Role::Warning), "{}", shot.text());
+    assert!(!shot.text().contains("/new/lock"));
+}
+
+#[test]
+fn a_filter_is_shown_with_what_it_hides() {
+    let mut cluster = sample();
+    cluster.press("/jobs\n", 80, 24);
+    let shot = cluster.draw(80, 24, &plain());
+    assert!(shot.text().contains("Locks 3/7 /jobs"), "{}", shot.text());
+    cluster.press("/\x1b", 80, 24);
+    cluster.press("/zz\n", 80, 24);
+    let shot = cluster.draw(80, 24, &plain());
+    assert!(shot.text().contains("Nothing matches zz"), "{}", shot.text());
+}
+
+#[test]
+fn hostile_names_are_spelled_out_and_wide_ones_keep_the_columns() {
+    let mut cluster = Cluster::connected();
+    cluster.list(vec![
+        queued("/evil\x1b[2J\u{202e}txt", lease(1), 100),
+        queued("/任务/夜间报告/非常非常长的名字", lease(2), 101),
+        queued("/משימה/לילית", lease(3), 102),
+        queued("/e\u{301}te\u{301}", lease(4), 103),
+        KeyValue { key: Key::from(&b"/raw\xff\xfe/5"[..]), ..leased("", 5, 104) },
+    ]);
+    let shot = cluster.draw(80, 24, &plain());
+    for cell in &shot.buffer.content {
+        assert!(!cell.symbol().chars().any(super::text::is_unsafe), "{cell:?}");
+    }
+    assert_snapshot!(panel(&shot, "Locks"));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_bytes_of_a_cluster_reach_the_terminal_as_they_are(
+        names in proptest::collection::vec(proptest::collection::vec(any::<u8>(), 0..60), 1..6),
+        text in "\\PC{0,30}\\p{C}{0,8}",
+        width in 60_u16..210,
+        height in 16_u16..62,
+        screen in 0_usize..4,
+    ) {
+        let mut cluster = Cluster::connected();
+        let keys = names.iter().zip(1..).map(|(name, n)| {
+            let key = [&b"/x"[..], &name[..], b"/", format!("{n:x}").as_bytes()].concat();
+            KeyValue { key: Key::from(key), value: text.clone().into_bytes(), ..leased("", n, 100 + n) }
+        });
+        let mut keys: Vec<KeyValue> = keys.collect();
+        keys.sort_by(|a, b| a.key.cmp(&b.key));
+        keys.dedup_by(|a, b| a.key == b.key);
+        cluster.list(keys);
+        let why = vec![EndpointError { endpoint: text.clone(), error: text.clone() }];
+        cluster.tell(Observation::Status { member: MemberId(1), answer: Err(text.clone()) });
+        cluster.press(["1", "2", "3", "4"][screen], width, height);
+        let range = KeyRange::prefix(text.as_bytes());
+        cluster.tell(Observation::Denied(Denied { range, user: text.clone(), why: text.clone() }));
+        cluster.tell(Observation::Link(LinkState::Retrying { attempt: 1, next_at: cluster.now, why }));
+        let shot = cluster.draw(width, height, &plain());
+        for cell in &shot.buffer.content {
+            prop_assert!(!cell.symbol().chars().any(super::text::is_unsafe), "{cell:?}");
+        }
+    }
+}
+
+#[test]
+fn read_write_locks_show_all_who_hold() {
+    let mut cluster = Cluster::connected();
+    let nano = 1_700_000_000_000_000_000_i64;
+    cluster.list(vec![
+        leased(&format!("/db/schema/read/{nano}"), lease(0xaa01), 100),
+        leased(&format!("/db/schema/read/{}", nano + 1), lease(0xaa02), 101),
+        leased(&format!("/db/schema/write/{}", nano + 2), lease(0xaa03), 102),
+        leased(&format!("/db/schema/read/{}", nano + 3), lease(0xaa04), 103),
+    ]);
+    for tail in 0xaa01..=0xaa04 {
+        cluster.ttl(lease(tail), 60, 50);
+    }
+    let shot = cluster.draw(80, 24, &plain());
+    assert!(shot.text().contains("● aa01 +1"), "{}", shot.text());
+    cluster.press("\n", 100, 24);
+    assert_snapshot!(panel(&cluster.draw(100, 24, &plain()), "Queue"));
+}
+
+#[test]
+fn single_keys_say_that_waiters_cannot_be_seen() {
+    let mut cluster = Cluster::connected();
+    cluster.list(vec![KeyValue { value: b"pg-1".to_vec(), ..leased("/service/pg/leader", lease(0xbb01), 100) }]);
+    cluster.ttl(lease(0xbb01), 30, 22);
+    cluster.press("\n", 80, 24);
+    let shot = cluster.draw(80, 24, &plain());
+    assert_snapshot!(shot.crop(Rect::new(0, 2, 80, 16)));
+}
+
+#[test]
+fn foreign_keys_and_keys_without_a_lease_stand_out() {
+    let mut cluster = Cluster::connected();
+    cluster.list(vec![
+        KeyValue { lease: crate::domain::LeaseId::NONE, ..leased("/jobs/a/README", 0, 99) },
+        queued("/jobs/a", lease(0xcc01), 100),
+    ]);
+    cluster.ttl(lease(0xcc01), 60, 50);
+    cluster.press("\n", 80, 24);
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.has_role("foreign key", &theme, Role::Error));
+    assert!(shot.has_role("no lease", &theme, Role::Error));
+    assert_snapshot!(panel(&shot, "Queue"));
+}
+
+#[test]
+fn kubernetes_leases_count_down_by_their_value() {
+    let mut cluster = Cluster::connected();
+    let renewed = cluster.now - Millis(4_000);
+    let value = kubernetes_lease("kube-controller-1_3f", 15, renewed);
+    let key =
+        KeyValue { value, lease: crate::domain::LeaseId::NONE, ..leased("/registry/leases/kube-system/kcm", 0, 100) };
+    cluster.list(vec![key]);
+    let shot = cluster.draw(120, 24, &plain());
+    let row = shot.lines().into_iter().find(|line| line.contains("/registry/leases")).unwrap();
+    assert!(row.contains("kube-controller-1_3f") && row.contains(" 11s") && row.contains('?'), "{row}");
+    cluster.press("\n", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("= leaseTransitions") && text.contains("mod_revision(key) = 100"), "{text}");
+    cluster.wait(30);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("overdue 19s"), "{text}");
+}
+
+#[test]
+fn the_help_lies_on_top() {
+    let mut cluster = sample();
     cluster.press("?", 80, 24);
-    println!("{}", cluster.draw(80, 24, &plain()).text());
+    let shot = cluster.draw(80, 24, &plain());
+    assert!(shot.text().contains("╭ Help ─") && shot.text().contains("esc closes the help"), "{}", shot.text());
+    assert_eq!(shot.hits.at(40, 10), Some(&Target::Pane(Pane::Help)));
+}
+
+#[test]
+fn what_can_be_copied_is_offered() {
+    let mut cluster = sample();
+    cluster.press("y", 80, 24);
+    let shot = cluster.draw(80, 24, &plain());
+    assert_snapshot!(panel(&shot, "Copy"));
+}
+
+#[test]
+fn a_command_is_typed_where_the_cursor_is() {
+    let mut cluster = sample();
+    cluster.press(":so", 80, 24);
+    let shot = cluster.draw(80, 24, &plain());
+    assert_eq!(shot.lines()[22].trim_end(), " :so");
+    assert_eq!(shot.cursor, (4, 22));
+    cluster.press("rt nonsense\n", 80, 24);
+    let theme = plain();
+    let shot = cluster.draw(80, 24, &theme);
+    assert!(shot.has_role("`sort` wants", &theme, Role::Error), "{}", shot.text());
+}
+
+#[test]
+fn the_pane_with_the_focus_has_the_bright_frame_and_the_marked_row() {
+    let theme = plain();
+    let mut cluster = sample();
+    let frame = |shot: &Screenshot, title: &str| {
+        let (x, y) = shot.position(&format!("╭ {title}")).unwrap();
+        shot.buffer[(x, y)].fg
+    };
+    let shot = cluster.draw(120, 36, &theme);
+    assert_eq!(frame(&shot, "Locks"), Color::Reset);
+    assert_eq!(frame(&shot, "/jobs/thumbnails"), theme.style(Role::Border).fg.unwrap());
+    assert_eq!(shot.text().matches('▌').count(), 1);
+    cluster.press("\t", 120, 36);
+    let shot = cluster.draw(120, 36, &theme);
+    assert_eq!(frame(&shot, "Locks"), theme.style(Role::Border).fg.unwrap());
+    assert_eq!(frame(&shot, "/jobs/thumbnails"), Color::Reset);
+    assert_eq!(shot.text().matches('▌').count(), 2, "{}", shot.text());
 }

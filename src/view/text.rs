@@ -1,12 +1,12 @@
 //! Text as it may reach a terminal: escaped, cut by display width, numbers in short units.
 //!
 //! Pure functions over bytes and strings. Whatever came from a cluster passes through
-//! [`escape`] once on its way to a cell; the pen that writes the cells checks it again.
+//! [`escape()`] once on its way to a cell; the pen that writes the cells checks it again.
 
 mod cut;
 mod escape;
 mod number;
 
-pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, width};
+pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, split_at_width, width};
 pub use escape::{escape, escape_text, is_unsafe, sanitise};
 pub use number::{bytes, clock, duration, grouped, quantity, short_duration};

@@ -64,10 +64,14 @@ proptest! {
         overlap in 0..5_usize,
     ) {
         let mut store = Store::new();
-        before.iter().for_each(|step| store.apply(step));
+        for step in &before {
+            store.apply(step);
+        }
         let read_at = store.revision;
         let mut bench = Bench::reading(&store);
-        after.iter().for_each(|step| store.apply(step));
+        for step in &after {
+            store.apply(step);
+        }
         // A watch opened before the read shows some of what the read has.
         let from = read_at - i64::try_from(overlap).unwrap();
         for batch in batches(store.changes_after(from), size) {
@@ -85,13 +89,19 @@ proptest! {
         after in prop::collection::vec(step(), 0..20),
     ) {
         let mut store = Store::new();
-        before.iter().for_each(|step| store.apply(step));
+        for step in &before {
+            store.apply(step);
+        }
         let mut bench = Bench::reading(&store);
-        lost.iter().for_each(|step| store.apply(step));
+        for step in &lost {
+            store.apply(step);
+        }
         bench.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(store.revision) }));
         bench.read(&store);
         prop_assert_eq!(picture(bench.facts()), picture(Bench::reading(&store).facts()));
-        after.iter().for_each(|step| store.apply(step));
+        for step in &after {
+            store.apply(step);
+        }
         bench.watch(&store);
         prop_assert_eq!(picture(bench.facts()), picture(Bench::reading(&store).facts()));
     }

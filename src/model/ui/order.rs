@@ -27,7 +27,7 @@ pub struct Order<T> {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Made {
-    /// The facts' version.
+    /// The version of the facts.
     version: u64,
     at: Timestamp,
 }
@@ -69,20 +69,21 @@ impl<T: Copy> Order<T> {
         self.made = None;
     }
 
-    /// When the list is to be made anew; `None` while it is up to date.
-    pub fn due(&self, facts: &Facts, among: usize) -> Option<Timestamp> {
+    /// When the list is to be made anew of so many things of this version; `None` while it is
+    /// up to date.
+    pub fn due(&self, version: u64, among: usize) -> Option<Timestamp> {
         match self.made {
             None => Some(Timestamp(0)),
-            Some(made) if made.version == facts.version() => None,
+            Some(made) if made.version == version => None,
             Some(made) if among <= FEW => Some(made.at),
             Some(made) => Some(made.at + PAUSE),
         }
     }
 
-    fn set(&mut self, rows: Vec<T>, total: usize, facts: &Facts, at: Timestamp) {
+    fn set(&mut self, rows: Vec<T>, total: usize, version: u64, at: Timestamp) {
         self.rows = rows;
         self.total = total;
-        self.made = Some(Made { version: facts.version(), at });
+        self.made = Some(Made { version, at });
     }
 }
 
@@ -97,6 +98,13 @@ pub struct Listing<'a> {
     pub sort: Sort,
     /// Whether the order is turned round.
     pub reversed: bool,
+}
+
+impl Listing<'_> {
+    /// The version of what the list depends on: only times left change without a key changing.
+    pub const fn version(&self, facts: &Facts) -> u64 {
+        if matches!(self.sort, Sort::Ttl) { facts.version() } else { facts.keys_version() }
+    }
 }
 
 impl Order<LockIx> {
@@ -119,7 +127,7 @@ impl Order<LockIx> {
                 _ => turned(rank.cmp(other)).then(by_name),
             }
         });
-        self.set(keyed.into_iter().map(|(.., ix)| ix).collect(), total, facts, at);
+        self.set(keyed.into_iter().map(|(.., ix)| ix).collect(), total, listing.version(facts), at);
     }
 }
 
@@ -166,6 +174,6 @@ impl Order<LeaseId> {
             }
         }
         keyed.sort_unstable();
-        self.set(keyed.into_iter().map(|(.., id)| id).collect(), facts.leases().len(), facts, at);
+        self.set(keyed.into_iter().map(|(.., id)| id).collect(), facts.leases().len(), facts.version(), at);
     }
 }

@@ -170,7 +170,7 @@ mod tests {
 
     fn take(reader: &mut File) -> usize {
         let mut taken = 0;
-        let mut buffer = [0; 65_536];
+        let mut buffer = [0; 4_096];
         while let Ok(more @ 1..) = reader.read(&mut buffer) {
             taken += more;
         }

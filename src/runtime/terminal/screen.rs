@@ -13,8 +13,17 @@ pub struct Screen {
     pub size: (u16, u16),
     inner: CrosstermBackend<Bytes>,
     bytes: Bytes,
-    /// Where the cursor is shown, `None` while it is hidden; unknown before the first frame.
-    cursor: Option<Option<Position>>,
+    cursor: Cursor,
+}
+
+/// What the terminal's cursor was told last.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Cursor {
+    Untold,
+    Hidden,
+    /// Shown, wherever drawing left it.
+    Shown,
+    At(Position),
 }
 
 #[derive(Clone, Default)]
@@ -35,7 +44,7 @@ impl Screen {
     /// An empty terminal.
     pub fn new(size: (u16, u16)) -> Self {
         let bytes = Bytes::default();
-        Self { size, inner: CrosstermBackend::new(bytes.clone()), bytes, cursor: None }
+        Self { size, inner: CrosstermBackend::new(bytes.clone()), bytes, cursor: Cursor::Untold }
     }
 
     /// The bytes of what was drawn since the last time.
@@ -56,21 +65,23 @@ impl Backend for Screen {
         if content.peek().is_none() {
             return Ok(());
         }
-        // Drawing moves the cursor.
-        self.cursor = self.cursor.filter(Option::is_none);
+        if let Cursor::At(_) = self.cursor {
+            self.cursor = Cursor::Shown;
+        }
         self.inner.draw(content)
     }
 
     fn hide_cursor(&mut self) -> io::Result<()> {
-        if self.cursor != Some(None) {
-            self.cursor = Some(None);
+        if self.cursor != Cursor::Hidden {
+            self.cursor = Cursor::Hidden;
             self.inner.hide_cursor()?;
         }
         Ok(())
     }
 
     fn show_cursor(&mut self) -> io::Result<()> {
-        if !matches!(self.cursor, Some(Some(_))) {
+        if matches!(self.cursor, Cursor::Untold | Cursor::Hidden) {
+            self.cursor = Cursor::Shown;
             self.inner.show_cursor()?;
         }
         Ok(())
@@ -78,8 +89,8 @@ impl Backend for Screen {
 
     fn set_cursor_position<P: Into<Position>>(&mut self, position: P) -> io::Result<()> {
         let position = position.into();
-        if self.cursor != Some(Some(position)) {
-            self.cursor = Some(Some(position));
+        if self.cursor != Cursor::At(position) {
+            self.cursor = Cursor::At(position);
             self.inner.set_cursor_position(position)?;
         }
         Ok(())
@@ -87,7 +98,7 @@ impl Backend for Screen {
 
     fn get_cursor_position(&mut self) -> io::Result<Position> {
         // Nobody asks but inline viewports, which there are none of.
-        Ok(self.cursor.flatten().unwrap_or_default())
+        Ok(if let Cursor::At(position) = self.cursor { position } else { Position::default() })
     }
 
     fn clear(&mut self) -> io::Result<()> {

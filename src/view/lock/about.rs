@@ -134,7 +134,7 @@ fn quantile(sorted: &[Millis], percent: usize) -> Option<Millis> {
 }
 
 /// The holder's lease: its granted time, whether it is renewed, and what else hangs on it.
-fn lease<'a>(facts: &Facts, key: &KeyView<'_>, theme: &Theme, all: &mut Vec<Fact<'a>>) {
+fn lease(facts: &Facts, key: &KeyView<'_>, theme: &Theme, all: &mut Vec<Fact<'_>>) {
     if key.lease().is_none() {
         return;
     }

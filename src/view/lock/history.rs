@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::domain::{Revision, Timestamp};
 use crate::input::Pane;
 use crate::model::{Cause, Facts, Hold, LockView, What};
-use crate::view::canvas::Canvas;
+use crate::view::canvas::{Canvas, columns_of};
 use crate::view::client;
 use crate::view::locks::changes::{cause_glyph, cause_word};
 use crate::view::text::{clock, duration, grouped};
@@ -37,9 +37,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     }
     let top = top.min(entries.len().saturating_sub(usize::from(inner.height)));
     for (y, (at, entry)) in (inner.top()..inner.bottom()).zip(&entries[top..]) {
-        let mut spans = vec![theme.span(clock(*at, facts.now(), &theme.zone), Role::Muted), Span::raw(" ")];
-        spans.extend(words(entry, theme));
-        canvas.line(inner.x, y, inner.width, &Line::from(spans));
+        let time = theme.span(format!("{} ", clock(*at, facts.now(), &theme.zone)), Role::Muted);
+        let forms = words(entry, theme).into_iter().map(|spans| Line::from([vec![time.clone()], spans].concat()));
+        let forms: Vec<Line<'_>> = forms.collect();
+        if let Some(line) = forms.iter().find(|line| columns_of(line) <= inner.width).or(forms.last()) {
+            canvas.line(inner.x, y, inner.width, line);
+        }
     }
 }
 
@@ -63,21 +66,18 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Timestamp, Entry<'
     entries
 }
 
-fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Span<'a>> {
-    match *entry {
+/// A line in forms, the richest first.
+fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
+    let (glyph, said, token, length) = match *entry {
         Entry::Began(hold) => {
             let word = if hold.began.exact { "acquired" } else { "holds since before" };
             let waited = hold.waited.filter(|waited| waited.0 >= 1_000);
-            let waited = waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited)));
-            vec![
+            (
                 theme.span(theme.glyphs.holder, Role::Holder),
-                Span::raw(format!(
-                    " {} {word} {}",
-                    client::short(hold.lease, &hold.key),
-                    grouped(hold.create_revision.0)
-                )),
-                theme.span(waited, Role::Muted),
-            ]
+                vec![Span::raw(format!(" {} {word}", client::short(hold.lease, &hold.key)))],
+                hold.create_revision.0,
+                waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited))),
+            )
         }
         Entry::Ended(hold, at, cause) => {
             let lost = matches!(cause, Cause::Expired | Cause::Revoked);
@@ -88,17 +88,25 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Span<'a>> {
                 _ => cause_word(cause),
             };
             let more = if hold.began.exact { "" } else { ">" };
-            vec![
+            (
                 cause_glyph(cause, theme),
-                Span::raw(format!(" {} ", client::short(hold.lease, &hold.key))),
-                theme.span(word, if lost { Role::Error } else { Role::Text }),
-                Span::raw(format!(" {}", grouped(hold.create_revision.0))),
-                theme.span(format!("  held {more}{}", duration(at.since(hold.began.at))), Role::Muted),
-            ]
+                vec![
+                    Span::raw(format!(" {} ", client::short(hold.lease, &hold.key))),
+                    theme.span(word, if lost { Role::Error } else { Role::Text }),
+                ],
+                hold.create_revision.0,
+                format!("  held {more}{}", duration(at.since(hold.began.at))),
+            )
         }
-        Entry::Gap(from) => vec![
-            theme.span(theme.glyphs.warning, Role::Warning),
-            Span::raw(format!(" nothing seen since revision {}", grouped(from.0))),
-        ],
-    }
+        Entry::Gap(from) => {
+            let mark = theme.span(theme.glyphs.warning, Role::Warning);
+            let form = |text: String| vec![mark.clone(), Span::raw(text)];
+            let from = grouped(from.0);
+            return vec![form(format!(" nothing seen since revision {from}")), form(format!(" gap since {from}"))];
+        }
+    };
+    let bare = [vec![glyph], said].concat();
+    let with_token = [bare.clone(), vec![Span::raw(format!(" {}", grouped(token)))]].concat();
+    let full = [with_token.clone(), vec![theme.span(length, Role::Muted)]].concat();
+    vec![full, with_token, bare]
 }

@@ -24,14 +24,14 @@ use crate::view::widget::ttl::{renewal, whole_seconds};
 const AROUND: u16 = 3;
 
 const COLUMNS: [Column; 8] = [
-    Column::new("#"),
-    Column::new("LEASE"),
+    Column::new("#").at_least(7).uniform(),
+    Column::new("LEASE").at_least(8),
     Column::new("CLIENT").drop(0).at_most(32),
-    Column::new("CREATE_REV").right(),
-    Column::new("WAITED").right().drop(2),
-    Column::new("WATCHES").drop(3),
+    Column::new("CREATE_REV").right().drop(4),
+    Column::new("WAITED").right().drop(3),
+    Column::new("WATCHES").drop(2),
     Column::new("TTL").at_least(16).fills(),
-    Column::new("RENEWAL").drop(1),
+    Column::new("RENEWAL").drop(1).fills(),
 ];
 
 /// How many keys a lock's queue shows: holders and waiters.
@@ -57,7 +57,13 @@ pub fn draw(
 ) {
     let now = facts.now();
     let theme = canvas.theme;
-    let title = title.unwrap_or_else(|| Line::from(theme.span(headline(lock), Role::Title)));
+    let title = match title {
+        Some(mut name) => {
+            name.push_span(theme.span(format!("  {}", headcount(lock)), Role::Text));
+            name
+        }
+        None => Line::from(theme.span(headline(lock), Role::Title)),
+    };
     let notes = notes(lock);
     let capacity = area.height.saturating_sub(AROUND);
     let len = len(lock);
@@ -114,7 +120,7 @@ fn entries<'a>(lock: &LockView<'a>, from: usize, count: usize) -> Vec<Entry<'a>>
 
 fn row<'a>(lock: &LockView<'a>, entry: &Entry<'a>, now: Timestamp, theme: &Theme) -> Row<'a> {
     let key = &entry.key;
-    let stair = if entry.position == 0 { stairs::holder(theme) } else { stairs::waiter(entry.position, theme) };
+    let stair = if entry.position == 0 { vec![stairs::holder(theme)] } else { stairs::waiter(entry.position, theme) };
     let waited = match (entry.position, lock.layout().has_queue()) {
         (0, _) | (_, false) => theme.span("-", Role::Muted),
         _ => Span::raw(length(key.since(), now)),
@@ -125,7 +131,7 @@ fn row<'a>(lock: &LockView<'a>, entry: &Entry<'a>, now: Timestamp, theme: &Theme
         time_left(Layout::Queue, key, now, theme)
     };
     Row::new(vec![
-        Cell::new(stair),
+        Cell::Forms(stair),
         lease_cell(key, theme),
         client_cell(key),
         Cell::new(grouped(key.token().0)),
@@ -142,7 +148,9 @@ fn lease_cell<'a>(key: &KeyView<'a>, theme: &Theme) -> Cell<'a> {
         let (_, last) = split_last(key.key());
         return Cell::Name(last, theme.style(Role::Error));
     }
-    Cell::new(key.lease().to_string())
+    let hex = key.lease().to_string();
+    let tail = hex[hex.len().saturating_sub(6)..].to_owned();
+    Cell::Forms(vec![Line::from(hex), Line::from(format!("{}{tail}", theme.glyphs.ellipsis))])
 }
 
 /// The name the value gives, or the key's last part where that is not the lease again.
@@ -176,21 +184,30 @@ fn watches<'a>(lock: &LockView<'_>, entry: &Entry<'_>, theme: &Theme) -> Line<'a
     }
 }
 
+/// What it is, and how many hold it and wait for it.
 fn headline(lock: &LockView<'_>) -> String {
+    let what = match lock.layout() {
+        layout if layout.has_queue() => "Queue: ",
+        Layout::SingleKey => "Single key: ",
+        Layout::KubernetesLease => "Kubernetes lease: ",
+        _ => "",
+    };
+    format!("{what}{}", headcount(lock))
+}
+
+fn headcount(lock: &LockView<'_>) -> String {
     let (holders, waiters) = (lock.holder_count(), lock.waiter_count());
+    match lock.layout() {
+        Layout::Registration => return quantity(holders, "registration"),
+        layout if !layout.is_lock() => return quantity(holders, "leased key"),
+        _ => {}
+    }
     let held = match holders {
         0 => "free".to_owned(),
         1 => "holder".to_owned(),
         count => quantity(count, "holder"),
     };
-    match lock.layout() {
-        layout if layout.has_queue() && holders > 0 => format!("Queue: {held} + {}", quantity(waiters, "waiter")),
-        layout if layout.has_queue() => format!("Queue: {held}"),
-        Layout::SingleKey => format!("Single key: {held}"),
-        Layout::KubernetesLease => format!("Kubernetes lease: {held}"),
-        Layout::Registration => quantity(holders, "registration"),
-        _ => quantity(holders, "leased key"),
-    }
+    if holders > 0 && lock.layout().has_queue() { format!("{held} + {}", quantity(waiters, "waiter")) } else { held }
 }
 
 /// How old the oldest of the shown TTLs is, and who holds by this recipe.
@@ -221,9 +238,11 @@ pub fn age(ttl: TtlState) -> Option<Millis> {
 fn notes(lock: &LockView<'_>) -> Vec<&'static str> {
     match lock.layout() {
         Layout::SingleKey => {
-            vec!["Who waits for a single key watches or polls it and leaves no key: etcd cannot tell."]
+            vec!["Waiters on a single key leave no trace in etcd: nobody can count them."]
         }
-        Layout::KubernetesLease => vec!["Who waits polls the API server and leaves no key: etcd cannot tell."],
+        Layout::KubernetesLease => {
+            vec!["Candidates poll the API server and leave no trace in etcd: nobody can count them."]
+        }
         Layout::Registration => vec!["These keys say \"I am here\"; nobody waits for them."],
         Layout::Leased => vec!["Leased data: neither a lock nor a registration."],
         _ => Vec::new(),

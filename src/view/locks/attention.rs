@@ -6,14 +6,15 @@
 use std::borrow::Cow;
 
 use ratatui::layout::Rect;
-use ratatui::text::Line;
+use ratatui::text::{Line, Span};
 
 use crate::domain::{LeaseId, Millis};
 use crate::event::{Denied, LinkState};
 use crate::input::{Pane, Target};
-use crate::model::{Facts, LockView, Renewal, TtlState};
+use crate::model::{Cause, Facts, LockView, Renewal, TtlState, What};
 use crate::view::canvas::Canvas;
 use crate::view::client;
+use crate::view::locks::changes::cause_word;
 use crate::view::text::{Cut, duration, escape, escape_text, fit_bytes, grouped, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
@@ -21,6 +22,9 @@ use crate::view::widget::ttl::whole_seconds;
 
 /// How many leases are looked at: those that end first.
 const LEASES: usize = 64;
+/// For how long a lost holder is told, and of how many locks.
+const LOST_FOR: Millis = Millis(60_000);
+const LOST: usize = 16;
 /// How many locks without a lease are looked at.
 const LEASELESS: usize = 64;
 
@@ -46,13 +50,14 @@ pub struct Note<'a> {
     pub target: Option<Target>,
 }
 
-/// The notes that the facts show, the worst first; `least` is how many are wanted at most.
+/// The notes that the facts show, the worst first.
 pub fn notes(facts: &Facts) -> Vec<Note<'_>> {
     let mut notes = Vec::new();
     of_cluster(facts, &mut notes);
     of_link(facts, &mut notes);
     of_leases(facts, &mut notes);
     of_leaseless(facts, &mut notes);
+    of_lost(facts, &mut notes);
     notes.sort_by_key(|note| note.severity);
     notes
 }
@@ -111,10 +116,11 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
 
 /// What a denied range needs.
 pub fn denied_text(denied: &Denied) -> String {
-    let user = if denied.user.is_empty() { "nobody is logged in".into() } else { format!("user {}", denied.user) };
-    let whole = denied.range.end.is_empty();
-    let what = if whole { "the key" } else { "the prefix" };
-    format!("denied ({user}): needs a role that may read {what}")
+    let right = if denied.range.end.is_empty() { "read on this key" } else { "read on this prefix" };
+    if denied.user.is_empty() {
+        return format!("denied, nobody is logged in: needs {right}");
+    }
+    format!("denied to {}: its role needs {right}", escape_text(&denied.user))
 }
 
 /// Leases that end soon: overdue, or no longer renewed while something hangs on them.
@@ -124,12 +130,12 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         match (lease.ttl(), lease.renewal()) {
             (TtlState::Overdue { by, .. }, _) => {
                 let text = format!("lease overdue {}: not revoked", duration(by));
-                notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Error, text));
+                notes.extend(about_lease(id, &lease.holds(), &lease.waits_for(), Severity::Error, &text));
             }
             (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since }) => {
                 let text =
                     format!("TTL {}, not renewed for {}", duration(seconds(remaining)), duration(whole_seconds(since)));
-                notes.extend(about_lease(id, lease.holds(), lease.waits_for(), Severity::Warning, text));
+                notes.extend(about_lease(id, &lease.holds(), &lease.waits_for(), Severity::Warning, &text));
             }
             _ => {}
         }
@@ -140,18 +146,18 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
 /// lock's trouble.
 fn about_lease<'a>(
     id: LeaseId,
-    holds: Vec<LockView<'a>>,
-    waits_for: Vec<LockView<'a>>,
+    holds: &[LockView<'a>],
+    waits_for: &[LockView<'a>],
     severity: Severity,
-    text: String,
+    text: &str,
 ) -> Option<Note<'a>> {
     let held = holds.len();
-    if let Some(lock) = holds.into_iter().next() {
+    if let Some(lock) = holds.first() {
         let more = if held > 1 { format!(" ({} more on the lease)", held - 1) } else { String::new() };
         let target = Some(Target::Lock(lock.name().into()));
         return Some(Note { severity, about: lock.name().into(), text: format!("{text}{more}"), target });
     }
-    let lock = waits_for.into_iter().next()?;
+    let lock = waits_for.first()?;
     let target = Some(Target::Lock(lock.name().into()));
     let text = format!("waiter {}: {text}", client::short(id, b""));
     Some(Note { severity, about: lock.name().into(), text, target })
@@ -162,11 +168,33 @@ fn of_leaseless<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
     for lock in facts.leaseless().take(LEASELESS) {
         let Some(holder) = lock.holder() else { continue };
         let waiters = lock.waiter_count();
-        let who = if holder.is_foreign(lock.layout()) { "foreign key" } else { "holder" };
         let blocked = if waiters > 0 { format!(", {} blocked", quantity(waiters, "waiter")) } else { String::new() };
-        let text = format!("{who} {} has no lease: never frees{blocked}", client::short(holder.lease(), holder.key()));
+        let text = if holder.is_foreign(lock.layout()) {
+            format!("never frees: foreign key {} leads it{blocked}", client::short(holder.lease(), holder.key()))
+        } else {
+            format!("never frees: its holder has no lease{blocked}")
+        };
         let target = Some(Target::Lock(lock.name().into()));
         notes.push(Note { severity: Severity::Error, about: lock.name().into(), text, target });
+    }
+}
+
+/// Holders that lost their lease a short while ago, the latest first, each lock once.
+fn of_lost<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
+    let now = facts.now();
+    let recent = facts.timeline.iter().rev().take_while(|happening| happening.at > now - LOST_FOR);
+    let mut told: Vec<&[u8]> = Vec::new();
+    for happening in recent {
+        let What::Released(party, cause @ (Cause::Expired | Cause::Revoked)) = &happening.what else { continue };
+        if told.len() == LOST || told.contains(&party.lock.as_bytes()) {
+            continue;
+        }
+        told.push(&party.lock);
+        let ago = duration(whole_seconds(now.since(happening.at)));
+        let who = client::short(party.lease, &party.key);
+        let text = format!("{who}: lease {} {ago} ago", cause_word(*cause));
+        let target = Some(Target::Lock(party.lock.clone()));
+        notes.push(Note { severity: Severity::Warning, about: party.lock.as_bytes().into(), text, target });
     }
 }
 
@@ -181,9 +209,9 @@ fn grouped_u64(number: u64) -> String {
 
 /// Draws the notes as a panel; `top` of them are scrolled away.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>], top: usize, focused: bool) {
-    let count = if notes.is_empty() { String::new() } else { format!(" {}", notes.len()) };
+    let count = if notes.is_empty() { String::new() } else { notes.len().to_string() };
     let worst = notes.first().map_or(Role::Title, |note| role(note.severity));
-    let title = vec![canvas.theme.span("Attention", Role::Title), canvas.theme.span(count, worst)];
+    let title = vec![canvas.theme.span("Attention", Role::Title), Span::raw(" "), canvas.theme.span(count, worst)];
     let inner = Panel::new(Line::from(title)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, inner.height, notes.len());
     if notes.is_empty() {
@@ -212,7 +240,7 @@ fn note_line<'a>(note: &'a Note<'_>, about_wide: usize, room: usize, theme: &The
     };
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis);
     let pad = about_wide - width(&about);
-    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), role);
+    let text = theme.sentence(escape_text(&note.text), room.saturating_sub(about_wide + 2), Role::Text);
     Line::from(vec![theme.span(glyph, role), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text), text])
 }
 

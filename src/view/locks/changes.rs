@@ -18,6 +18,9 @@ use crate::view::widget::panel::Panel;
 /// The stretch of time a rate is told for.
 const RATE_OVER: Millis = Millis(10_000);
 
+/// The fewest columns a lock's name gets beside the client's.
+const NAME: usize = 12;
+
 /// A change in words: its glyph, what happened, to which lock, by whom.
 struct Words<'a> {
     glyph: Span<'a>,
@@ -66,13 +69,19 @@ fn line<'a>(
         Span::raw(format!(" {:<8} ", words.word)),
     ];
     let used = digits + 1 + 1 + 1 + 8.max(width(words.word)) + 1;
-    let rest = width(&words.rest);
-    if let Some(lock) = words.lock {
-        let room = columns.saturating_sub(used + 1 + if rest > 0 { rest + 1 } else { 0 });
-        spans.push(theme.key(lock, room, Role::Text));
+    let Some(lock) = words.lock else {
+        spans.push(theme.span(words.rest, Role::Muted));
+        return Line::from(spans);
+    };
+    // Who it was gives way to where.
+    let room = columns.saturating_sub(used);
+    let beside = room.saturating_sub(width(&words.rest) + 1);
+    let (name_room, rest) = if beside < NAME { (room, None) } else { (beside, Some(words.rest)) };
+    spans.push(theme.key(lock, name_room, Role::Text));
+    if let Some(rest) = rest {
         spans.push(Span::raw(" "));
+        spans.push(theme.span(rest, Role::Muted));
     }
-    spans.push(theme.span(words.rest, Role::Muted));
     Line::from(spans)
 }
 
@@ -123,8 +132,9 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
 pub fn cause_glyph<'a>(cause: Cause, theme: &Theme) -> Span<'a> {
     match cause {
         Cause::Expired | Cause::Revoked => theme.span(theme.glyphs.lost, Role::Error),
-        Cause::Deleted | Cause::Released | Cause::Pending => theme.span(theme.glyphs.ended, Role::Muted),
-        Cause::Unknown => theme.span(theme.glyphs.ended, Role::Muted),
+        Cause::Deleted | Cause::Released | Cause::Pending | Cause::Unknown => {
+            theme.span(theme.glyphs.ended, Role::Muted)
+        }
     }
 }
 

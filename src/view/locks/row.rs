@@ -1,5 +1,7 @@
 //! One lock in the list: who holds it, since when, for how long still, and who waits.
 
+use std::collections::HashSet;
+
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
@@ -7,10 +9,10 @@ use crate::domain::{Millis, Timestamp};
 use crate::input::{Action, Sort, Target};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
-use crate::model::{Cause, Hold, KeyView, LockView, Since};
+use crate::model::{Cause, Facts, Hold, KeyView, LockView, Since};
 use crate::view::client;
 use crate::view::glyphs::Glyphs;
-use crate::view::text::{duration, grouped};
+use crate::view::text::{cut_middle, duration, escape_text, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::spark::{condense, sparkline};
 use crate::view::widget::table::{Cell, Column, Row};
@@ -18,6 +20,8 @@ use crate::view::widget::ttl::{countdown, ttl_forms};
 
 /// For how long a change shows.
 pub const FRESH: Millis = Millis(600);
+/// How many changes are looked at for that.
+const MOST_FRESH: usize = 1_000;
 /// For how long a lock that lost its holder says so.
 const LOST_FOR: Millis = Millis(60_000);
 /// Buckets of handovers in a minute.
@@ -28,14 +32,21 @@ pub fn columns(sort: Sort) -> [Column; 8] {
     let by = |column: Column, this: Sort| column.sorts(Action::SortBy(this), sort == this);
     [
         by(Column::new("LOCK").at_least(16).fills(), Sort::Name),
-        Column::new("LAYOUT").drop(0),
+        Column::new("LAYOUT").at_most(12).drop(0),
         Column::new("HOLDER").at_least(6).at_most(24),
         Column::new("TOKEN").right().drop(2),
         by(Column::new("HELD").right().drop(3), Sort::Held),
-        by(Column::new("TTL").at_least(16), Sort::Ttl),
+        by(Column::new("TTL").at_least(16).tight(), Sort::Ttl),
         by(Column::new("WAIT").right(), Sort::Wait),
         by(Column::new("HANDOVER").at_least(8).drop(1), Sort::Handovers),
     ]
+}
+
+/// The locks that changed a moment ago, by name.
+pub fn fresh(facts: &Facts) -> HashSet<&[u8]> {
+    let start = facts.now() - FRESH;
+    let latest = facts.timeline.iter().rev().take_while(|happening| happening.at > start).take(MOST_FRESH);
+    latest.filter_map(|happening| happening.what.party()).map(|party| party.lock.as_bytes()).collect()
 }
 
 /// The most handovers a minute of any of these locks: the common scale of their sparklines.
@@ -45,14 +56,18 @@ pub fn scale<'a>(locks: impl Iterator<Item = LockView<'a>>) -> u32 {
 
 /// The row of a lock.
 pub fn row<'a>(lock: LockView<'a>, now: Timestamp, most: u32, theme: &Theme) -> Row<'a> {
-    let changed = theme.motion && lock.history().is_some() && now.since(lock.touched()).0 < FRESH.0;
     let [holder, token, held, ttl] = match lock.holder() {
         Some(key) => held_cells(&lock, &key, now, theme),
         None => free_cells(&lock, now, theme),
     };
     let cells = vec![
         Cell::Name(lock.name(), Style::new()),
-        Cell::span(theme.span(lock.layout().name(), Role::Muted)),
+        Cell::Forms(vec![
+            Line::from(theme.span(lock.layout().name(), Role::Muted)),
+            Line::from(
+                theme.span(if lock.layout() == Layout::KubernetesLease { "k8s-lease" } else { "" }, Role::Muted),
+            ),
+        ]),
         holder,
         token,
         held,
@@ -60,7 +75,7 @@ pub fn row<'a>(lock: LockView<'a>, now: Timestamp, most: u32, theme: &Theme) -> 
         Cell::span(waiting(&lock, theme)),
         handovers(&lock, most, theme),
     ];
-    Row { changed, target: Some(Target::Lock(lock.name().into())), ..Row::new(cells) }
+    Row { target: Some(Target::Lock(lock.name().into())), ..Row::new(cells) }
 }
 
 fn held_cells<'a>(lock: &LockView<'a>, key: &KeyView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
@@ -82,8 +97,12 @@ fn holder_cell<'a>(lock: &LockView<'a>, key: &KeyView<'a>, theme: &Theme) -> Cel
         _ => lock.holder_count(),
     };
     let mut names = Vec::new();
-    if count == 1 {
-        names.extend(client::named(key));
+    if count == 1
+        && let Some(name) = client::named(key)
+    {
+        let name = escape_text(&name);
+        names.extend([64, 16, 10].map(|columns| cut_middle(&name, columns, theme.glyphs.ellipsis).into_owned()));
+        names.dedup();
     }
     names.push(client::short(key.lease(), key.key()).into_owned());
     let mut forms: Vec<Line<'a>> = names
@@ -187,6 +206,7 @@ fn handovers<'a>(lock: &LockView<'_>, most: u32, theme: &Theme) -> Cell<'a> {
 
 /// How long something has been so: `2m14s`, or `>2m14s` when its beginning was not seen.
 pub fn length(since: Since, now: Timestamp) -> String {
-    let known = duration(now.since(since.at));
+    // Less than a tenth would only flicker.
+    let known = duration(Millis(now.since(since.at).0.max(100)));
     if since.exact { known } else { format!(">{known}") }
 }

@@ -8,11 +8,18 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::escape::escape;
+use super::escape::{escape, is_simple};
 
 /// How many columns text takes.
 pub fn width(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.graphemes(true).map(grapheme_width).sum() }
+    let mut columns = 0;
+    for char in text.chars() {
+        if !is_simple(char) {
+            return text.graphemes(true).map(grapheme_width).sum();
+        }
+        columns += 1;
+    }
+    columns
 }
 
 fn grapheme_width(grapheme: &str) -> usize {
@@ -111,6 +118,16 @@ pub fn back(text: &str, columns: usize) -> &str {
         })
         .unwrap_or(0);
     &text[start..]
+}
+
+/// Splits text behind so many columns, at a space if there is one in the second half.
+pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
+    if width(text) <= columns {
+        return (text, "");
+    }
+    let fits = front(text, columns.max(2));
+    let at = fits.rfind(' ').filter(|&at| at > fits.len() / 2).map_or(fits.len(), |at| at + 1);
+    text.split_at(at)
 }
 
 #[cfg(test)]

@@ -18,19 +18,17 @@ const MAX_MARKS: usize = 4;
 ///
 /// A backslash becomes two, so that the form is unambiguous.
 pub fn escape(bytes: &[u8]) -> Cow<'_, str> {
-    match std::str::from_utf8(bytes) {
-        Ok(text) => escape_text(text),
-        Err(_) => {
-            let mut out = String::with_capacity(bytes.len() + 16);
-            for chunk in bytes.utf8_chunks() {
-                escape_into(&mut out, chunk.valid(), true);
-                for byte in chunk.invalid() {
-                    push_byte(&mut out, *byte);
-                }
-            }
-            Cow::Owned(out)
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return escape_text(text);
+    }
+    let mut out = String::with_capacity(bytes.len() + 16);
+    for chunk in bytes.utf8_chunks() {
+        escape_into(&mut out, chunk.valid(), true);
+        for byte in chunk.invalid() {
+            push_byte(&mut out, *byte);
         }
     }
+    Cow::Owned(out)
 }
 
 /// [`escape`] for what is text already: names of members, messages of servers.
@@ -73,7 +71,13 @@ pub fn is_unsafe(char: char) -> bool {
 
 /// Whether text needs no escaping at all; the fast path for nearly all of it.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| (0x20..0x7f).contains(&byte))
+    text.chars().all(is_simple)
+}
+
+/// Whether a character is one column wide and joins with nothing, at a glance: printable
+/// ASCII and most of what frames, bars and marks are drawn with.
+pub(super) const fn is_simple(char: char) -> bool {
+    matches!(char, ' '..='~' | '\u{2500}'..='\u{25fc}' | '…' | '★' | '↑' | '·' | '×')
 }
 
 fn escape_into(out: &mut String, text: &str, double_backslashes: bool) {
@@ -117,6 +121,14 @@ mod tests {
     #[test]
     fn ordinary_text_is_not_copied() {
         assert!(matches!(escape(b"/jobs/nightly-report"), Cow::Borrowed("/jobs/nightly-report")));
+    }
+
+    #[test]
+    fn simple_characters_are_one_column_and_safe() {
+        for char in ('\0'..=char::MAX).filter(|&char| is_simple(char)) {
+            assert_eq!(char.width(), Some(1), "{char:?}");
+            assert!(!is_unsafe(char), "{char:?}");
+        }
     }
 
     #[test]

@@ -31,12 +31,13 @@ pub fn quantity(number: usize, noun: &str) -> String {
     format!("{count} {noun}{}", if number == 1 { "" } else { "s" })
 }
 
-/// A length of time in at most six columns (until 100 days): `0.4s`, `42s`, `2m14s`, `18m`,
+/// A length of time in at most six columns (until 100 days): `40ms`, `0.4s`, `42s`, `2m14s`, `18m`,
 /// `6h02m`, `3d04h`, `120d`. Negative lengths read as zero.
 pub fn duration(length: Millis) -> String {
     let ms = length.0.max(0);
     match ms {
-        0..SECOND => format!("0.{}s", ms / 100),
+        0..100 => format!("{ms}ms"),
+        100..SECOND => format!("0.{}s", ms / 100),
         SECOND..MINUTE => format!("{}s", ms / SECOND),
         MINUTE..600_000 => format!("{}m{:02}s", ms / MINUTE, ms % MINUTE / SECOND),
         600_000..HOUR => format!("{}m", ms / MINUTE),
@@ -117,7 +118,8 @@ mod tests {
     #[test]
     fn durations_take_the_unit_that_matters() {
         for (ms, text) in [
-            (-5, "0.0s"),
+            (-5, "0ms"),
+            (99, "99ms"),
             (450, "0.4s"),
             (42_000, "42s"),
             (59_999, "59s"),

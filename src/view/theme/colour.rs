@@ -164,16 +164,12 @@ fn nearest_indexed(rgb: Rgb) -> u8 {
 /// The colour of an index from 16 on: a cube of six levels a channel, then 24 greys.
 fn indexed(index: u8) -> Rgb {
     const LEVELS: [u8; 6] = [0, 95, 135, 175, 215, 255];
-    match index.checked_sub(232) {
-        Some(step) => {
-            let grey = 8 + 10 * step;
-            Rgb(grey, grey, grey)
-        }
-        None => {
-            let at = usize::from(index.saturating_sub(16));
-            Rgb(LEVELS[at / 36 % 6], LEVELS[at / 6 % 6], LEVELS[at % 6])
-        }
+    if let Some(step) = index.checked_sub(232) {
+        let grey = 8 + 10 * step;
+        return Rgb(grey, grey, grey);
     }
+    let at = usize::from(index.saturating_sub(16));
+    Rgb(LEVELS[at / 36 % 6], LEVELS[at / 6 % 6], LEVELS[at % 6])
 }
 
 fn nearest_ansi(rgb: Rgb) -> Ansi {
@@ -196,7 +192,7 @@ pub(super) fn linear(Rgb(r, g, b): Rgb) -> [f64; 3] {
 }
 
 /// Björn Ottosson's Oklab, in which distances follow what eyes see.
-#[expect(clippy::excessive_precision, reason = "the constants as published")]
+#[expect(clippy::many_single_char_names, reason = "the letters of the published formula")]
 fn oklab([r, g, b]: [f64; 3]) -> [f64; 3] {
     let l = (0.412_221_470_8 * r + 0.536_332_536_3 * g + 0.051_445_992_9 * b).cbrt();
     let m = (0.211_903_498_2 * r + 0.680_699_545_1 * g + 0.107_396_956_6 * b).cbrt();

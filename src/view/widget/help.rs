@@ -8,13 +8,13 @@ use crate::input::Pane;
 use crate::input::command::COMMANDS;
 use crate::input::keymap::{Context, of};
 use crate::view::canvas::Canvas;
-use crate::view::text::{escape_text, width};
-use crate::view::theme::Role;
+use crate::view::text::{escape_text, split_at_width, width};
+use crate::view::theme::{Role, Theme};
 
 /// The columns of the help, frame included.
-const WIDTH: u16 = 78;
-/// The most columns of the keys; longer ones push their sentence to the right.
-const KEYS: usize = 20;
+const WIDTH: u16 = 80;
+/// The most columns of the keys; longer ones stand on a line of their own.
+const KEYS: usize = 14;
 
 /// A line of the help.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -61,8 +61,9 @@ fn lines(filter: &str, first: Context) -> Vec<Line> {
 /// Draws the help over everything in `area`: the lines that have `filter` in them, without
 /// the first `top`, the section of the screen `first` before the others.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, first: Context, filter: &str, top: usize) {
-    let lines = lines(filter, first);
-    let area = centred(area, WIDTH, u16::try_from(lines.len() + 2).unwrap_or(u16::MAX).max(8));
+    let wide = if area.width < WIDTH + 8 { area.width } else { WIDTH };
+    let rows = wrapped(lines(filter, first), usize::from(wide.saturating_sub(4)), canvas.theme);
+    let area = centred(area, wide, u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).max(8));
     canvas.clear(area);
     let title = match filter {
         "" => "Help".to_owned(),
@@ -72,28 +73,50 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, first: Context, filter: &str, t
         .data(canvas.theme.span("esc closes the help, Ctrl-C quits", Role::Muted))
         .focused(true);
     let inner = panel.draw(canvas, area);
-    canvas.hit_pane(area, Pane::Help, inner.height, lines.len());
-    if lines.is_empty() {
+    canvas.hit_pane(area, Pane::Help, inner.height, rows.len());
+    if rows.is_empty() {
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "Nothing has these words.", Role::Muted);
     }
-    let keys_wide = lines.iter().map(|line| if let Line::Entry { keys, .. } = line { width(keys) } else { 0 });
-    let keys_wide = keys_wide.max().unwrap_or(0).min(KEYS);
-    let top = top.min(lines.len().saturating_sub(usize::from(inner.height)));
-    for (y, line) in (inner.top()..inner.bottom()).zip(&lines[top..]) {
-        let line = match line {
-            Line::Title(title) => text::Line::from(canvas.theme.span(*title, Role::Title)),
-            Line::Entry { keys, help } => text::Line::from(vec![
-                canvas.theme.span(format!("  {keys:<keys_wide$}  "), Role::Text),
-                canvas.theme.span(*help, Role::Muted),
-            ]),
-        };
-        canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), &line);
+    let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
+    for (y, row) in (inner.top()..inner.bottom()).zip(&rows[top..]) {
+        canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), row);
     }
 }
 
-/// An area of at most this size in the middle of another, one column away from its edges.
+/// The lines as rows of so many columns: keys on the left, sentences on the right, wrapped.
+fn wrapped<'a>(lines: Vec<Line>, columns: usize, theme: &Theme) -> Vec<text::Line<'a>> {
+    let mut rows = Vec::new();
+    for line in lines {
+        let (mut keys, mut help) = match line {
+            Line::Title(title) => {
+                rows.push(text::Line::from(theme.span(title, Role::Title)));
+                continue;
+            }
+            Line::Entry { keys, help } => (keys, help),
+        };
+        if width(&keys) > KEYS {
+            rows.push(text::Line::from(theme.span(format!("  {keys}"), Role::Text)));
+            keys = String::new();
+        }
+        let room = columns.saturating_sub(KEYS + 4).max(8);
+        loop {
+            let (now, later) = split_at_width(help, room);
+            rows.push(text::Line::from(vec![
+                theme.span(format!("  {keys:<KEYS$}  "), Role::Text),
+                theme.span(now, Role::Muted),
+            ]));
+            if later.is_empty() {
+                break;
+            }
+            (keys, help) = (String::new(), later);
+        }
+    }
+    rows
+}
+
+/// An area of at most this size in the middle of another.
 fn centred(area: Rect, width: u16, height: u16) -> Rect {
-    let width = width.min(area.width.saturating_sub(2));
+    let width = width.min(area.width);
     let height = height.min(area.height);
     Rect { x: area.x + (area.width - width) / 2, y: area.y + (area.height - height) / 2, width, height }
 }
@@ -123,8 +146,8 @@ mod tests {
         let shot = drawn("", 0);
         assert!(shot.lines()[1].contains("Leases"), "{}", shot.text());
         assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len());
-        let len = lines("", Context::Leases).len();
-        assert_eq!(shot.hits.panes(), [(Pane::Help, Extent { rows: 20, len })]);
+        let [(Pane::Help, Extent { rows: 20, len })] = shot.hits.panes() else { panic!("{:?}", shot.hits.panes()) };
+        assert!(*len >= lines("", Context::Leases).len());
     }
 
     #[test]
@@ -150,5 +173,12 @@ mod tests {
         };
         let end = drawn("", 10_000);
         assert!(end.lines()[20].contains(&help[..10]), "{}", end.text());
+    }
+
+    #[test]
+    fn long_sentences_go_on_below() {
+        let long = vec![Line::Entry { keys: "x".into(), help: "one two three four" }];
+        let rows: Vec<String> = wrapped(long, 28, &plain()).iter().map(ToString::to_string).collect();
+        assert_eq!(rows, ["  x               one two ", "                  three four"]);
     }
 }

@@ -84,6 +84,8 @@ fn draw_stretch(canvas: &mut Canvas<'_>, x: u16, y: u16, columns: u16, stretch: 
     let lane = &theme.glyphs.lane;
     let (fill, role) = match stretch.fill {
         Fill::Waiting => (lane.waiting, Role::Waiter),
+        // Who holds now has the hue; what is over is only there to compare with.
+        Fill::Holding if stretch.to.is_some() => (lane.holding, Role::Muted),
         Fill::Holding => (lane.holding, Role::Holder),
         Fill::Stale => (lane.stale, Role::Holder),
     };
@@ -169,6 +171,7 @@ mod tests {
             ]
         );
         assert!(shot.has_role("×", &plain(), Role::Error));
+        assert!(shot.has_role("1f22", &plain(), Role::Muted) && shot.has_role("a305", &plain(), Role::Holder));
         assert!(shot.find("1f22").unwrap().modifier.contains(Modifier::REVERSED));
     }
 

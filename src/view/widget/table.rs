@@ -17,6 +17,7 @@ use crate::view::theme::Role;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent properties, each named where a table is declared")]
 pub struct Column {
     /// Its heading.
     pub head: &'static str,
@@ -28,8 +29,12 @@ pub struct Column {
     pub most: u16,
     /// When it is left out: the lowest first, `None` never.
     pub drop: Option<u8>,
-    /// Whether it takes the room that is left over.
+    /// Whether it takes the room that is left over; of several the last one does.
     pub fills: bool,
+    /// The columns between it and the next one.
+    pub gap: u16,
+    /// Whether all its cells are drawn in the same form: a picture that goes over rows.
+    pub uniform: bool,
     /// Whether the table is sorted by it.
     pub sorted: bool,
     /// What a click on its heading does.
@@ -58,7 +63,7 @@ pub struct Row<'a> {
     pub target: Option<Target>,
 }
 
-/// The distance between columns.
+/// The usual distance between columns.
 const GAP: u16 = 2;
 /// In front of the first column: the selection's mark and a space.
 const MARK: u16 = 2;
@@ -66,7 +71,18 @@ const MARK: u16 = 2;
 impl Column {
     /// A column that always stays and takes what its cells want.
     pub const fn new(head: &'static str) -> Self {
-        Self { head, right: false, least: 0, most: u16::MAX, drop: None, fills: false, sorted: false, action: None }
+        Self {
+            head,
+            right: false,
+            least: 0,
+            most: u16::MAX,
+            drop: None,
+            fills: false,
+            gap: GAP,
+            uniform: false,
+            sorted: false,
+            action: None,
+        }
     }
 
     /// Its cells end at its right edge.
@@ -97,6 +113,18 @@ impl Column {
     #[must_use]
     pub const fn fills(self) -> Self {
         Self { fills: true, ..self }
+    }
+
+    /// All its cells are drawn in the same form.
+    #[must_use]
+    pub const fn uniform(self) -> Self {
+        Self { uniform: true, ..self }
+    }
+
+    /// Nothing between it and the next one: its own cells leave room.
+    #[must_use]
+    pub const fn tight(self) -> Self {
+        Self { gap: 0, ..self }
     }
 
     /// A click on its heading does this; `sorted` says whether the table is sorted by it.
@@ -155,23 +183,47 @@ pub fn table(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], rows: &[Ro
     let rows = &rows[..rows.len().min(usize::from(capacity))];
     let widths = measure(area.width, columns, rows);
     draw_heads(canvas, area, columns, &widths);
+    let forms = first_forms(columns, &widths, rows);
     for (y, row) in (area.y + 1..).zip(rows) {
-        draw_row(canvas, Rect { y, height: 1, ..area }, columns, &widths, row);
+        draw_row(canvas, Rect { y, height: 1, ..area }, columns, &widths, &forms, row);
     }
     capacity
 }
 
+/// The richest form a column's cells may be drawn in: the first one, or, where all cells have
+/// the same form, the first that fits in every row.
+fn first_forms(columns: &[Column], widths: &[Option<u16>], rows: &[Row<'_>]) -> Vec<usize> {
+    let fits = |at: usize, form: usize, room: u16| {
+        rows.iter().filter_map(|row| row.cells.get(at)).all(|cell| match cell {
+            Cell::Forms(forms) => forms.get(form).or(forms.last()).is_none_or(|form| columns_of(form) <= room),
+            Cell::Name(..) => true,
+        })
+    };
+    let most = |at: usize| {
+        let counts = rows.iter().filter_map(|row| row.cells.get(at)).map(|cell| match cell {
+            Cell::Forms(forms) => forms.len(),
+            Cell::Name(..) => 0,
+        });
+        counts.max().unwrap_or(0)
+    };
+    let first = |(at, column): (usize, &Column)| match widths.get(at) {
+        Some(&Some(room)) if column.uniform => (0..most(at)).find(|&form| fits(at, form, room)).unwrap_or(0),
+        _ => 0,
+    };
+    columns.iter().enumerate().map(first).collect()
+}
+
+/// The largest of a column's cells by some measure.
+fn widest<'a>(rows: &[Row<'a>], at: usize, measure: impl Fn(&Cell<'a>) -> u16) -> u16 {
+    rows.iter().filter_map(|row| row.cells.get(at)).map(measure).max().unwrap_or(0)
+}
+
 /// The width of each column, or `None` when it is left out.
 fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> {
-    let over_cells = |at: usize, measure: fn(&Cell<'_>) -> u16| {
-        rows.iter().filter_map(|row| row.cells.get(at)).map(measure).max().unwrap_or(0)
-    };
     let head = |column: &Column| u16::try_from(width(column.head)).unwrap_or(u16::MAX);
-    let wants: Vec<u16> = columns
-        .iter()
-        .enumerate()
-        .map(|(at, column)| over_cells(at, |cell| cell.want()).min(column.most).max(head(column)))
-        .collect();
+    let filled: Vec<u16> = (0..columns.len()).map(|at| widest(rows, at, Cell::want)).collect();
+    let wants: Vec<u16> =
+        columns.iter().zip(&filled).map(|(column, &want)| want.min(column.most).max(head(column))).collect();
     // What a column keeps as long as another one can still be left out.
     let rich: Vec<u16> = columns
         .iter()
@@ -181,19 +233,15 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             least => want.min(least.max(head(column))),
         })
         .collect();
-    // What it comes down to when none can.
-    let poor: Vec<u16> = (0..columns.len())
-        .map(|at| {
-            over_cells(at, |cell| cell.need()).max(head(&columns[at])).max(columns[at].least.min(6)).min(rich[at])
-        })
-        .collect();
-
-    let mut shown: Vec<bool> = vec![true; columns.len()];
+    // A column with nothing in it says nothing; one that never drops keeps its place.
+    let mut shown: Vec<bool> =
+        columns.iter().zip(&filled).map(|(column, &want)| column.drop.is_none() || want > 0).collect();
     // The last column keeps a space from the frame.
     let used = |shown: &[bool], sizes: &[u16]| {
-        let sizes = shown.iter().zip(sizes).filter(|(shown, _)| **shown).map(|(_, size)| *size);
-        let (count, sum) = sizes.fold((0_u16, 0_u16), |(count, sum), size| (count + 1, sum.saturating_add(size)));
-        sum.saturating_add(MARK + 1).saturating_add(GAP * count.saturating_sub(1))
+        let kept = || columns.iter().zip(sizes).zip(shown).filter(|(_, shown)| **shown).map(|(column, _)| column);
+        let last = kept().next_back().map_or(0, |(column, _)| column.gap);
+        let all = kept().fold(MARK + 1, |sum, (column, size)| sum.saturating_add(*size).saturating_add(column.gap));
+        all - last
     };
     while used(&shown, &rich) > room {
         let next = (0..columns.len()).filter(|&at| shown[at]).filter_map(|at| Some((columns[at].drop?, at))).min();
@@ -202,8 +250,14 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
             None => break,
         }
     }
-    let needs = if used(&shown, &rich) > room { poor } else { rich };
-    let mut sizes = needs;
+    let mut sizes = rich;
+    if used(&shown, &sizes) > room {
+        // What it comes down to when no column can be left out any more.
+        for (at, size) in sizes.iter_mut().enumerate() {
+            let need = widest(rows, at, Cell::need).max(head(&columns[at])).max(columns[at].least.min(6));
+            *size = need.min(*size);
+        }
+    }
     let mut left = room.saturating_sub(used(&shown, &sizes));
     // Those that fill come first: they hold the names.
     let order =
@@ -213,7 +267,7 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         sizes[at] += more;
         left -= more;
     }
-    if let Some(filler) = (0..columns.len()).find(|&at| columns[at].fills && shown[at]) {
+    if let Some(filler) = (0..columns.len()).rfind(|&at| columns[at].fills && shown[at]) {
         sizes[filler] += left;
     }
     sizes.into_iter().zip(shown).map(|(size, shown)| shown.then_some(size)).collect()
@@ -235,7 +289,14 @@ fn draw_heads(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &
     }
 }
 
-fn draw_row(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &[Option<u16>], row: &Row<'_>) {
+fn draw_row(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    columns: &[Column],
+    widths: &[Option<u16>],
+    forms_from: &[usize],
+    row: &Row<'_>,
+) {
     if row.selected {
         canvas.text(area.x, area.y, 1, canvas.theme.glyphs.selection, Role::Text);
     }
@@ -246,7 +307,8 @@ fn draw_row(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &[O
         let cut;
         let line = match cell {
             Cell::Forms(forms) => {
-                let fitting = forms.iter().find(|form| columns_of(form) <= room).or(forms.last());
+                let from = forms_from[at].min(forms.len().saturating_sub(1));
+                let fitting = forms[from..].iter().find(|form| columns_of(form) <= room).or(forms.last());
                 let Some(line) = fitting else { continue };
                 line
             }
@@ -292,7 +354,7 @@ fn all_placed<'c>(
     columns.iter().zip(widths).map(move |(column, &size)| {
         let start = x;
         if let Some(size) = size {
-            x = x.saturating_add(size).saturating_add(GAP);
+            x = x.saturating_add(size).saturating_add(column.gap);
         }
         (column, start, size)
     })
@@ -343,8 +405,8 @@ mod tests {
         let rows = [row(b"/jobs/nightly-report")];
         assert_eq!(drawn(49, &rows)[1], "  /jobs/…eport  84,213  ######---- 42s  12345678 ");
         assert_eq!(drawn(41, &rows)[1], "  /jobs/n…report  84,213  ######---- 42s ");
-        assert_eq!(drawn(32, &rows)[1], "  /jobs/n…report  ######---- 42s ");
-        assert_eq!(drawn(24, &rows)[1], "  /j…rt  ######---- 42s ");
+        assert_eq!(drawn(32, &rows)[1], "  /jobs/…report  ######---- 42s ");
+        assert_eq!(drawn(25, &rows)[1], "  /jo…rt  ######---- 42s ");
         assert_eq!(drawn(18, &rows)[1], "  /jobs…port  42s ");
     }
 

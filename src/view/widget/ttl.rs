@@ -51,16 +51,15 @@ pub fn countdown<'a>(whole: Millis, left: Millis, old: bool, theme: &Theme) -> V
         (false, true) => theme.style(Role::Muted),
         (false, false) => Style::new(),
     };
-    let about = if old { theme.glyphs.about } else { " " };
-    let number = format!("{about}{:>3}", short_duration(left));
-    let mut rich = bar(whole, left, style, theme);
-    rich.push(Span::styled(number.clone(), style));
-    let mut poor = vec![Span::styled(number, style)];
+    let about = if old { Span::styled(theme.glyphs.about, style) } else { Span::raw(" ") };
+    let number = short_duration(left);
+    // The blanks in front are nobody's: an underlined warning starts with its number.
+    let blanks = Span::raw(" ".repeat(3_usize.saturating_sub(number.len())));
+    let mut poor = vec![about, blanks, Span::styled(number, style)];
     if low {
-        let mark = format!(" {}", theme.glyphs.warning);
-        rich.push(Span::styled(mark.clone(), style));
-        poor.push(Span::styled(mark, style));
+        poor.push(Span::styled(format!(" {}", theme.glyphs.warning), style));
     }
+    let rich: Vec<Span<'a>> = bar(whole, left, style, theme).into_iter().chain(poor.iter().cloned()).collect();
     vec![Line::from(rich), Line::from(poor)]
 }
 
@@ -80,6 +79,19 @@ pub fn renewal<'a>(renewal: Renewal, theme: &Theme) -> Option<Span<'a>> {
             Some(theme.span(format!("not renewed for {}", duration(whole_seconds(since))), Role::Warning))
         }
     }
+}
+
+/// The same in the forms of a table's cell: `renewed 3s ago` or `3s ago`, `not renewed for
+/// 21s` or `not for 21s`; a dash when it cannot be told yet.
+pub fn renewal_forms<'a>(state: Renewal, theme: &Theme) -> Vec<Line<'a>> {
+    let short = match state {
+        Renewal::Unknown => return vec![Line::from(theme.span("-", Role::Muted))],
+        Renewal::Renewed { ago } => theme.span(format!("{} ago", duration(whole_seconds(ago))), Role::Text),
+        Renewal::NotRenewed { since } => {
+            theme.span(format!("not for {}", duration(whole_seconds(since))), Role::Warning)
+        }
+    };
+    renewal(state, theme).into_iter().chain([short]).map(Line::from).collect()
 }
 
 /// Tenths of a second would only flicker.
