@@ -5,11 +5,12 @@
 //! error.
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write as _};
+use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
+use color_eyre::config::{HookBuilder, Theme};
 
 use crate::config::{self, Config, Layer};
 
@@ -38,10 +39,20 @@ use exit::Failure;
 /// Runs the program with these arguments, the first of which is its name; returns the exit
 /// code, one of etcdctl's.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    report_panics();
     match parse(arguments).and_then(|cli| dispatch(&cli)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => failure.report(),
     }
+}
+
+/// Makes panics, and errors nobody foresaw, readable: they are bugs to report.
+fn report_panics() {
+    let plain = !io::stderr().is_terminal() || std::env::var_os("NO_COLOR").is_some_and(|set| !set.is_empty());
+    let hooks = HookBuilder::default().panic_section("This is a bug in lockscope; please report it.");
+    let hooks = if plain { hooks.theme(Theme::new()) } else { hooks };
+    // It fails when hooks are there already, which then do.
+    let _ = hooks.display_env_section(false).install();
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {

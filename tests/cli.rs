@@ -23,6 +23,8 @@ mod show;
 #[path = "cli/store.rs"]
 mod store;
 mod support;
+#[path = "cli/terminal.rs"]
+mod terminal;
 #[path = "cli/unreachable.rs"]
 mod unreachable;
 #[path = "cli/watch.rs"]

@@ -59,19 +59,35 @@ pub enum Command {
     ///
     /// Without a prefix, locks are found by themselves: through the keys of all leases and
     /// those beside them. `ls ''` reads the whole keyspace.
+    ///
+    /// Fields: name, layout, state, key of the holder, fencing token, TTL as seconds left of
+    /// seconds granted, number of waiters, findings.
     Ls(LsArgs),
     /// Show one lock: its queue in order, leases, TTLs, values
     ///
     /// LOCK is the name as `ls` prints it. Leases of the whole queue are asked for their TTL.
+    ///
+    /// The first field says what the line is. lock: name, layout, family, state, number of
+    /// waiters, findings. holder and waiter: position, key, lease, create_revision, revision it
+    /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
     Show(ShowArgs),
     /// List leases: TTL, keys, what each holds and waits for
+    ///
+    /// Fields: lease, TTL, renewal, names of the locks it holds, of those it waits for, its
+    /// keys. Lists have commas between their items.
     Leases,
     /// List members: role, term, indexes, database size, latency, alarms
+    ///
+    /// Fields: id, name, endpoint, role, term, raft index, applied index, lag, database size in
+    /// bytes, version, latency in milliseconds, alarms, errors.
     Members,
     /// Print a line for each thing that happens: enqueued, acquired, released with its cause
     ///
     /// Lines are JSON unless `-w simple` or `-w table` asks for text. It goes on until
     /// `--for` is over, until Ctrl-C, or until nobody reads any more.
+    ///
+    /// Fields of text: time, event, lock, key, lease, create_revision, revision, and the cause
+    /// or another detail.
     Watch(WatchArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,

@@ -10,6 +10,7 @@ use super::table::{self, Align, Column};
 use super::{evident, leases};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::LeaseId;
+use crate::layout::Layout;
 use crate::model::{Facts, LockView};
 
 /// Reads the locks and prints them.
@@ -69,7 +70,11 @@ fn row(lock: LockView<'_>, style: Style) -> [String; 8] {
         lock.state().name().into(),
         holder.map(|key| table::text(key.key(), style)).unwrap_or_default(),
         table::number(holder.map(|key| key.token())),
-        holder.map(|key| table::ttl(key.ttl())).unwrap_or_default(),
+        // Kubernetes keeps its leases without one of etcd's.
+        holder
+            .filter(|_| lock.layout() != Layout::KubernetesLease)
+            .map(|key| table::ttl(key.ttl()))
+            .unwrap_or_default(),
         lock.waiter_count().to_string(),
         evident::findings(lock).join(","),
     ]

@@ -22,9 +22,10 @@ pub fn ask(user: &str) -> Result<String, ConfigError> {
     }
     let failed = |error: io::Error| no_password(format!("the terminal cannot be read: {error}"));
     let mut prompt = io::stderr();
-    write!(prompt, "Password of {}: ", escape_text(user)).and_then(|()| prompt.flush()).map_err(failed)?;
     let typed = {
+        // Mute before the question is asked: some type fast.
         let _raw = Raw::enter().map_err(failed)?;
+        write!(prompt, "Password of {}: ", escape_text(user)).and_then(|()| prompt.flush()).map_err(failed)?;
         read_line().map_err(failed)?
     };
     writeln!(prompt).map_err(failed)?;

@@ -7,7 +7,7 @@ use crate::support::etcd::{Cluster, newest};
 
 /// A cluster with locks under `/open/` and `/secret/`, and a user `ann` who may read the
 /// former.
-fn guarded(test: &str) -> Option<Cluster> {
+pub fn guarded(test: &str) -> Option<Cluster> {
     let cluster = newest(test)?.cluster().start();
     let mut store = Store::of(&cluster);
     store.join("/open/a", 0x1000, 600);
