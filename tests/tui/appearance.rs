@@ -50,7 +50,7 @@ fn no_color_means_no_colour() {
 fn ascii_is_ascii() {
     for setup in [alone(&["--ascii"]), alone(&[]).env("LC_ALL", "C")] {
         let tui = shown(setup);
-        let text = tui.look(|screen| screen.contents());
+        let text = tui.look(vt100::Screen::contents);
         assert!(text.is_ascii(), "{text}");
     }
 }

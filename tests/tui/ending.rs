@@ -129,7 +129,7 @@ fn a_panic_gives_the_terminal_back_before_it_speaks() {
     for name in ["ending::panics_while_it_draws", "ending::panics_in_another_task"] {
         let tui = panicking(name);
         assert_eq!(tui.left_over(), Vec::<&str>::new(), "{name}");
-        let text = tui.look(|screen| screen.contents());
+        let text = tui.look(vt100::Screen::contents);
         assert!(text.contains("this is on purpose"), "the message is on the shell's screen: {text}");
         tui.was_sent(b"\x1b[?1049h");
     }
