@@ -61,7 +61,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match &cli.command {
         Some(Command::Completions { shell }) => document::completions(*shell, &mut out)?,
         Some(Command::Man) => document::man(&mut out)?,
