@@ -15,6 +15,7 @@ use color_eyre::config::{HookBuilder, Theme};
 use crate::config::{self, Config, Layer};
 
 pub mod args;
+mod dashboard;
 mod document;
 mod evident;
 mod exit;
@@ -61,17 +62,17 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
+    let Some(command) = &cli.command else { return dashboard::run(Settings::read(cli)?.config) };
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
-    match &cli.command {
-        Some(Command::Completions { shell }) => document::completions(*shell, &mut out)?,
-        Some(Command::Man) => document::man(&mut out)?,
-        Some(Command::Keys) => document::keys(&mut out)?,
-        Some(command) => {
+    match command {
+        Command::Completions { shell } => document::completions(*shell, &mut out)?,
+        Command::Man => document::man(&mut out)?,
+        Command::Keys => document::keys(&mut out)?,
+        _ => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
             wait::run(look(command, &settings, &mut out))?;
         }
-        None => dashboard(Settings::read(cli)?.config)?,
     }
     Ok(out.flush()?)
 }
@@ -89,12 +90,6 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         // They look at nothing and were run before.
         Command::Keys | Command::Completions { .. } | Command::Man => Ok(()),
     }
-}
-
-/// Opens the dashboard until it is left.
-fn dashboard(config: Config) -> Result<(), Failure> {
-    let _ = config;
-    todo!()
 }
 
 /// The file the settings were read from, and the settings.

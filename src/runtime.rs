@@ -1,4 +1,135 @@
 //! The rim: clocks, the terminal, the log, and the loop that ties them to the pure core.
+//!
+//! ```text
+//! etcd ──► source ──► observations ─┐
+//! keys, mouse ──────► terminal ─────┼─► session ──► update ──► effects ──► polls, clipboard, …
+//! signals, deadlines ───────────────┘      └──────► view ────► terminal
+//! ```
 
+mod appearance;
 pub mod clock;
+pub mod logging;
+mod session;
+mod signals;
 pub mod terminal;
+
+use std::io;
+use std::time::Duration;
+
+use thiserror::Error;
+use tokio::sync::mpsc;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::config::Config;
+use crate::model::{Facts, Model, Ui};
+use crate::port::{self, pool::Pool};
+use crate::source::{self, Watching};
+use crate::view::theme::ThemeError;
+
+use appearance::Appearance;
+use clock::Clock;
+use logging::LoggingError;
+use session::{Session, Wires};
+use signals::Signals;
+use terminal::{Inputs, Terminal};
+
+/// Batches of observations that wait to be taken in; when there is no more room the source
+/// waits, and in the end etcd does.
+const OBSERVATIONS: usize = 64;
+/// Bursts of lease polls that wait to be asked.
+const POLLS: usize = 4;
+/// How long the source may take to hang up.
+const HANG_UP: Duration = Duration::from_millis(50);
+
+/// Why the dashboard ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExitReason {
+    /// The person said so.
+    Quit,
+    /// A signal did, by its number.
+    Signal(i32),
+    /// The terminal is gone.
+    HungUp,
+}
+
+/// Why the dashboard cannot be shown, or not any longer.
+#[derive(Debug, Error)]
+pub enum RuntimeError {
+    /// Standard input or output leads elsewhere.
+    #[error("the dashboard needs a terminal; `lockscope ls` prints the locks without one")]
+    NoTerminal,
+    /// The terminal does not do what it is asked.
+    #[error("cannot use the terminal")]
+    Terminal(#[source] io::Error),
+    /// Signals cannot be listened to.
+    #[error("cannot listen to signals")]
+    Signals(#[source] io::Error),
+    /// The log file cannot be written.
+    #[error(transparent)]
+    Logging(#[from] LoggingError),
+    /// There is no such theme.
+    #[error(transparent)]
+    Theme(#[from] ThemeError),
+    /// A part of the program panicked; the message was printed.
+    #[error("lockscope failed; the message above is a bug to report")]
+    Panicked,
+    /// What watches the cluster ended although it was not told to.
+    #[error("the watch of the cluster ended by itself; this is a bug to report")]
+    SourceEnded,
+}
+
+/// Shows the dashboard until it is left. The terminal is given back when this returns.
+///
+/// # Errors
+/// When there is no terminal, or something outside of the cluster's and the person's doing
+/// fails: a cluster that cannot be reached is shown, not returned.
+pub async fn dashboard(config: Config) -> Result<ExitReason, RuntimeError> {
+    if !Terminal::is_there() {
+        return Err(RuntimeError::NoTerminal);
+    }
+    logging::start(&config.logging)?;
+    info!(version = env!("CARGO_PKG_VERSION"), "started");
+    let signals = Signals::listen().map_err(RuntimeError::Signals)?;
+    terminal::install_panic_hook();
+    let clock = Clock::start();
+    let (observed, observations) = mpsc::channel(OBSERVATIONS);
+    let (polls, asked) = mpsc::channel(POLLS);
+    let shutdown = CancellationToken::new();
+    // The cluster is called first, so that it answers while the terminal is asked for its colours.
+    let source = {
+        let (clock, shutdown) = (clock.clone(), shutdown.clone());
+        let clock = port::Clock::new(move || clock.now());
+        let pool = Pool::new(config.connection.clone());
+        let watching = match &config.prefixes[..] {
+            [] => Watching::Discover,
+            prefixes => Watching::Prefixes(prefixes.to_vec()),
+        };
+        tokio::spawn(source::run(pool, watching, observed, asked, clock, shutdown))
+    };
+    let result = show(&config, clock, signals, Wires { observations, polls }).await;
+    shutdown.cancel();
+    let stop = source.abort_handle();
+    if tokio::time::timeout(HANG_UP, source).await.is_err() {
+        warn!("the source did not hang up in time");
+        stop.abort();
+    }
+    result
+}
+
+async fn show(config: &Config, clock: Clock, signals: Signals, wires: Wires) -> Result<ExitReason, RuntimeError> {
+    let (appearance, late_reply) = Appearance::decide(&config.display).await?;
+    let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
+    let ui = Ui {
+        size: terminal.size(),
+        themes: appearance.names.clone(),
+        theme: appearance.theme.name().to_owned(),
+        mouse: config.display.mouse,
+        read_only: config.read_only,
+        reduce_motion: config.display.reduce_motion,
+        ..Ui::default()
+    };
+    let model = Model::new(Facts::new(config.polling.budget), ui);
+    let inputs = Inputs::read(late_reply);
+    Session::new(model, terminal, appearance, clock, signals, inputs, wires).run().await
+}

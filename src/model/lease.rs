@@ -268,6 +268,15 @@ impl Leases {
         self.course(id).map(|course| course.polled_at)
     }
 
+    /// How many keys are known to hang on it.
+    pub(super) fn key_count(&self, id: LeaseId) -> usize {
+        match self.known.get(&id).map(|lease| &lease.keys) {
+            None | Some(Hung::None) => 0,
+            Some(Hung::One(_)) => 1,
+            Some(Hung::Many(many)) => many.len(),
+        }
+    }
+
     /// The keys that are known to hang on it.
     pub(super) fn keys(&self, id: LeaseId) -> Vec<KeyIx> {
         match self.known.get(&id).map(|lease| &lease.keys) {

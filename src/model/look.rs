@@ -120,6 +120,18 @@ impl<'a> LockView<'a> {
         }
     }
 
+    /// Whether keys of another kind stand in its queue.
+    pub fn has_foreign(&self) -> bool {
+        let Made::Of(group) = self.lock.made else { return false };
+        self.facts.group(group).is_some_and(|group| group.queue_len(self.layout()) > group.members.len())
+    }
+
+    /// Whether a member's lease was taken off it by a put without one.
+    pub fn has_detached(&self) -> bool {
+        let Made::Of(group) = self.lock.made else { return false };
+        self.facts.group(group).is_some_and(|group| group.detached() > 0)
+    }
+
     /// Those that wait, in their order.
     pub fn waiters(&self) -> Box<dyn Iterator<Item = Waiter<'a>> + 'a> {
         let (facts, family, layout) = (self.facts, self.family(), self.layout());
@@ -273,6 +285,12 @@ impl<'a> LeaseView<'a> {
     /// Whether it is kept alive.
     pub fn renewal(&self) -> Renewal {
         self.facts.leases().renewal(self.id, self.facts.now())
+    }
+
+    /// How many known keys hang on it. Unlike the keys themselves, which have to be sorted,
+    /// their number costs nothing.
+    pub fn key_count(&self) -> usize {
+        self.facts.leases().key_count(self.id)
     }
 
     /// The known keys that hang on it, in the order of their names.

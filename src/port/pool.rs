@@ -120,6 +120,10 @@ impl Pool {
         let mut trying = Staggered::new(endpoints, |endpoint| self.greet(endpoint));
         let found = loop {
             match trying.next().await {
+                Some((endpoint, Ok((.., Some(status))))) if status.learner => {
+                    let why = "the member is a learner and answers hardly any question yet".into();
+                    failed.push(Failed { error: PortError::Unreachable { endpoint: endpoint.clone(), why }, endpoint });
+                }
                 Some((_, Ok(greeted))) if !leaderless(greeted.2.as_ref()) => break Some(greeted),
                 Some((endpoint, Ok(greeted))) => {
                     let error = PortError::NoLeader { doing: "connect".into(), endpoint: endpoint.clone() };
@@ -245,6 +249,10 @@ impl Pool {
         let (header, status) = self.introduce(&client).await?;
         if header.member != member.id {
             let why = format!("member {} answers there, not {}", header.member, member.id);
+            // It may be asked again soon; whoever it is keeps the connection.
+            let mut state = self.state();
+            state.routes.entry(header.member).or_insert_with(|| endpoint.clone());
+            state.clients.insert(endpoint.clone(), client);
             return Err(PortError::Unreachable { endpoint, why });
         }
         if !leaderless(status.as_ref()) {

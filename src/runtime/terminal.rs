@@ -18,7 +18,7 @@ use crossterm::clipboard::CopyToClipboard;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, disable_raw_mode, enable_raw_mode};
 use ratatui::Frame;
 
-pub use events::{LateReply, translate};
+pub use events::{Inputs, LateReply};
 pub use restore::{has_panicked, install_panic_hook, panicked};
 
 use output::Output;

@@ -140,7 +140,7 @@ impl Search {
                 return Ok(());
             }
             if new && let Ok(Some(leases)) = timeout(PATIENCE, self.seen.recv()).await {
-                leases.into_iter().for_each(|lease| self.finder.seen(lease));
+                self.finder.all_seen(leases);
             }
             self.take_in_seen();
             ask = self.finder.unknown(AT_ONCE);
@@ -149,7 +149,7 @@ impl Search {
 
     fn take_in_seen(&mut self) {
         while let Ok(leases) = self.seen.try_recv() {
-            leases.into_iter().for_each(|lease| self.finder.seen(lease));
+            self.finder.all_seen(leases);
         }
     }
 
@@ -189,6 +189,13 @@ impl Finder {
         self.leases.retain(|lease, _| alive.contains(lease));
         for lease in alive {
             self.leases.entry(lease).or_insert(Known::Name);
+        }
+    }
+
+    /// Takes in that keys which are watched hang on these leases.
+    fn all_seen(&mut self, leases: Vec<LeaseId>) {
+        for lease in leases {
+            self.seen(lease);
         }
     }
 
@@ -347,12 +354,16 @@ mod tests {
         let mut finder = Finder::default();
         let all: Vec<_> = (1..=4).map(LeaseId).collect();
         finder.alive(&all);
-        all.iter().for_each(|lease| finder.answered(&answer(lease.0, &["/a/b/1"])));
+        for lease in &all {
+            finder.answered(&answer(lease.0, &["/a/b/1"]));
+        }
         let mut asked = Vec::new();
         for _ in 0..2 {
             finder.alive(&all);
             let due = finder.due(2);
-            due.iter().for_each(|lease| finder.answered(&answer(lease.0, &["/a/b/1"])));
+            for lease in &due {
+                finder.answered(&answer(lease.0, &["/a/b/1"]));
+            }
             asked.extend(due);
         }
         asked.sort();

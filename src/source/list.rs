@@ -44,12 +44,14 @@ pub(super) struct Lister {
     asked: VecDeque<Asked>,
 }
 
+type Asking = BoxFuture<'static, Result<Page, PortError>>;
+
 /// A page that was asked for.
 struct Asked {
     range: KeyRange,
     /// Where the page starts, when it is not the range's first.
     from: Option<Key>,
-    answer: Pin<Box<MaybeDone<BoxFuture<'static, Result<Page, PortError>>>>>,
+    answer: Pin<Box<MaybeDone<Asking>>>,
 }
 
 impl Lister {
@@ -116,7 +118,7 @@ impl Lister {
         let serializable = self.serializable || self.revision.is_some();
         let question = Range { revision: self.revision, limit: self.page, serializable, ..Range::of(rest) };
         let client = self.client.clone();
-        let asking: BoxFuture<'static, _> = Box::pin(async move { client.range(question).await });
+        let asking: Asking = Box::pin(async move { client.range(question).await });
         let mut answer = Box::pin(maybe_done(asking));
         // Polled once, the question is on its way; whoever awaits the answer polls it again.
         let _ = answer.as_mut().now_or_never();

@@ -69,6 +69,7 @@ impl Memory {
         self.life += 1;
         self.term = Term::default();
         self.raft_index = RaftIndex::default();
+        self.no_hull = false;
         self.read_again();
     }
 

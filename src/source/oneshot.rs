@@ -90,7 +90,9 @@ async fn discover(connected: &Connected, tell: &mut impl FnMut(Observation)) -> 
             read(connected, new, tell, |lease| finder.seen(lease)).await?;
         }
         if finder.unknown(1).is_empty() {
-            denied.into_iter().for_each(|denied| tell(Observation::Denied(denied)));
+            if let Some(denied) = denied {
+                tell(Observation::Denied(denied));
+            }
             return Ok(());
         }
     }

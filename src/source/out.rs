@@ -27,7 +27,11 @@ impl Out {
             // A source that is to stop must not wait for a reader who has stopped already.
             biased;
             () = self.shutdown.cancelled() => Err(Stopped),
-            sent = self.channel.send(stamped) => sent.map_err(|_| Stopped),
+            sent = self.channel.send(stamped) => sent.map_err(|_| {
+                // Nobody reads any more: the other tasks may stop as well.
+                self.shutdown.cancel();
+                Stopped
+            }),
         }
     }
 

@@ -101,18 +101,15 @@ async fn keep_serving(
             None => None,
         };
         let client = at_leader.or_else(|| contact.borrow().as_ref().map(|contact| contact.client.clone()));
-        let cost = match client {
-            Some(client) => {
-                let mut burst = Burst::new(&client, leases, false);
-                while let Some(ttl) = burst.next().await {
-                    out.tell(Observation::LeaseTtl(ttl)).await?;
-                }
-                burst.end().0
+        let cost = if let Some(client) = client {
+            let mut burst = Burst::new(&client, leases, false);
+            while let Some(ttl) = burst.next().await {
+                out.tell(Observation::LeaseTtl(ttl)).await?;
             }
-            None => {
-                let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
-                LeasePollCost { asked, failed: asked, took: Millis::default() }
-            }
+            burst.end().0
+        } else {
+            let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
+            LeasePollCost { asked, failed: asked, took: Millis::default() }
         };
         if let Some(leader) = leader.filter(|_| cost.failed > 0 && cost.failed == cost.asked) {
             pool.forget(leader.id);

@@ -142,9 +142,9 @@ impl Sequencer {
             let late = if fresh == 0 { Vec::new() } else { changes.drain(..fresh).collect() };
             self.told = self.told.max(last);
             if self.ready.is_empty() {
-                self.ready = changes
+                self.ready = changes;
             } else {
-                self.ready.append(&mut changes)
+                self.ready.append(&mut changes);
             }
             return if late.is_empty() { Ok(()) } else { Err(late) };
         }
@@ -388,7 +388,7 @@ mod tests {
                 last[watch] = at;
                 timed.push((at, revision, watch));
             }
-            timed.sort();
+            timed.sort_unstable();
             let mut sequencer = Sequencer::new(Revision(0), false, false);
             let (mut out, mut late) = (Vec::new(), Vec::new());
             let mut batches = Vec::new();

@@ -22,9 +22,14 @@ pub struct World {
 impl World {
     /// Locks by name, each with a holder and so many waiters.
     pub fn new(locks: &[(&str, usize)]) -> Self {
+        Self::with_budget(200, locks)
+    }
+
+    /// The same with so many lease polls a second.
+    pub fn with_budget(budget: u32, locks: &[(&str, usize)]) -> Self {
         let themes = ["dark", "light", "mono"].map(String::from).to_vec();
         let ui = Ui { size: (80, 24), themes, theme: "dark".into(), mouse: true, ..Ui::default() };
-        let model = Model::new(Facts::new(200), ui);
+        let model = Model::new(Facts::new(budget), ui);
         let mut world = Self { model, hits: Hits::default(), now: START, revision: 1 };
         world.observe(Observation::Cluster(ClusterId(1)));
         world.observe(Observation::Link(LinkState::Live { endpoint: "http://a:2379".into() }));

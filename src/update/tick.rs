@@ -13,3 +13,59 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     model.settle(now);
     if due.is_empty() { Effects::new() } else { vec![Effect::PollLeases(due)] }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::LeaseId;
+    use crate::input::Pane;
+    use crate::update::testing::{World, lease_of};
+
+    /// The leases of the burst that is due.
+    fn burst(world: &mut World) -> Vec<LeaseId> {
+        let effects = world.pass(1_000);
+        effects
+            .into_iter()
+            .find_map(|effect| if let Effect::PollLeases(ids) = effect { Some(ids) } else { None })
+            .unwrap()
+    }
+
+    /// A world in which every lease was asked and runs for long, with a budget of `budget`.
+    fn world(budget: u32) -> World {
+        let mut world = World::with_budget(budget, &[("/a", 0), ("/b", 3), ("/c", 0), ("/d", 0)]);
+        for (name, count) in [("/a", 1), ("/b", 4), ("/c", 1), ("/d", 1)] {
+            (0..count).for_each(|nth| world.ttl(lease_of(name, nth), 600, 500));
+        }
+        world.shown(Pane::Locks, 10, 4);
+        world
+    }
+
+    #[test]
+    fn what_is_on_the_screen_is_asked_first() {
+        let mut world = world(5);
+        let first = burst(&mut world);
+        let queue: Vec<_> = (0..4).map(|nth| lease_of("/b", nth)).collect();
+        assert_eq!(first[..4], queue, "the selected lock with its queue");
+        world.keys("jjj<Enter>");
+        assert_eq!(burst(&mut world)[0], lease_of("/d", 0), "the lock that is open");
+    }
+
+    #[test]
+    fn leases_out_of_sight_are_not_first() {
+        let mut world = world(2);
+        world.keys("3");
+        let rows = world.model.ui.lease_order.rows().to_vec();
+        world.model.ui.size = (80, 2);
+        assert_eq!(burst(&mut world)[..2], rows[..2]);
+        world.shown(Pane::Leases, 2, rows.len());
+        world.keys("G");
+        assert_eq!(burst(&mut world)[..2], rows[rows.len() - 2..]);
+    }
+
+    #[test]
+    fn on_the_log_no_lease_is_visible() {
+        let mut world = world(5);
+        world.keys("6");
+        assert_eq!(world.model.ui.visible_leases(world.model.shown()), []);
+    }
+}

@@ -3,8 +3,8 @@
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use lockscope::config::Connection;
-use lockscope::domain::{KeyRange, LeaseId, Timestamp};
-use lockscope::port::{Client, Clock, Delete, Etcd, Put};
+use lockscope::domain::{Key, KeyRange, LeaseId, Timestamp};
+use lockscope::port::{Client, Clock, Delete, Etcd, Op, Put, Txn};
 
 use crate::support::etcd::{self, Cluster, Version};
 use crate::support::proxy::Proxy;
@@ -52,6 +52,16 @@ pub async fn put(etcd: &impl Etcd, key: &str, value: &str) -> i64 {
 pub async fn put_leased(etcd: &impl Etcd, key: &str, value: &str, lease: LeaseId) -> i64 {
     let put = Put { key: key.into(), value: value.into(), lease };
     etcd.put(put).await.expect("the put is taken").header.revision.0
+}
+
+/// Puts `count` keys below `/many/`.
+pub async fn fill(etcd: &impl Etcd, count: usize, value: &str) {
+    let key = |n| Key::from(&*format!("/many/{n:06}"));
+    for start in (0..count).step_by(100) {
+        let put = |n| Op::Put(Put { key: key(n), value: value.into(), lease: LeaseId::NONE });
+        let puts = (start..count.min(start + 100)).map(put).collect();
+        etcd.txn(Txn { then: puts, ..Txn::default() }).await.expect("the puts are taken");
+    }
 }
 
 /// Deletes a key.

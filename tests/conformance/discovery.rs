@@ -9,8 +9,7 @@ use lockscope::source::Watching;
 use tokio::time::Instant;
 
 use crate::auth;
-use crate::common::{behind_proxy, client, on_every_etcd, put, put_leased, settings};
-use crate::oneshot::fill;
+use crate::common::{behind_proxy, client, fill, on_every_etcd, put, put_leased, settings};
 use crate::watcher::Watcher;
 
 fn has(watcher: &Watcher, key: &str) -> bool {
@@ -23,7 +22,7 @@ fn locks_are_found_when_they_come_and_watched_from_then_on() {
         for strangers in [0, 8_000] {
             let cluster = version.cluster().start();
             let etcd = client(&cluster).await;
-            fill(&etcd, strangers, LeaseId::NONE, "").await;
+            fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&cluster.endpoints()), Watching::Discover);
             watcher.until("live", Watcher::is_live).await;
             let lease = etcd.grant(LeaseId(0x1f), 600).await.unwrap().lease;

@@ -40,9 +40,9 @@ async fn put_somehow(clients: &[Client], key: &str, value: &str) -> i64 {
     }
 }
 
-async fn index_of(cluster: &Cluster, member: MemberId, clients: &[Client]) -> usize {
-    for n in 0..cluster.endpoints().len() {
-        if clients[n].status().await.is_ok_and(|(header, _)| header.member == member) {
+async fn index_of(member: MemberId, clients: &[Client]) -> usize {
+    for (n, etcd) in clients.iter().enumerate() {
+        if etcd.status().await.is_ok_and(|(header, _)| header.member == member) {
             return n;
         }
     }
@@ -60,11 +60,11 @@ fn killing_the_watched_member_and_then_the_leader_loses_nothing() {
         watcher.until_revision(last).await;
         for round in 0..2 {
             let victim = if round == 0 {
-                let watched = watcher.endpoint();
-                cluster.endpoints().iter().position(|endpoint| *endpoint == watched).expect("a member")
+                let endpoint = watcher.endpoint();
+                cluster.endpoints().iter().position(|one| *one == endpoint).expect("a member")
             } else {
                 let leader = clients[0].status().await.unwrap().1.leader.expect("a leader");
-                index_of(&cluster, leader, &clients).await
+                index_of(leader, &clients).await
             };
             cluster.kill(victim);
             for n in 0..30 {
@@ -91,11 +91,11 @@ fn a_paused_member_is_left_for_another() {
         };
         let mut watcher = Watcher::start(quick, all());
         watcher.until_live().await;
-        let watched = watcher.endpoint();
-        let victim = cluster.endpoints().iter().position(|endpoint| *endpoint == watched).expect("a member");
+        let first = watcher.endpoint();
+        let victim = cluster.endpoints().iter().position(|endpoint| *endpoint == first).expect("a member");
         cluster.pause(victim);
         let start = Instant::now();
-        watcher.until("another endpoint", |watcher| watcher.endpoint() != watched).await;
+        watcher.until("another endpoint", |watcher| watcher.endpoint() != first).await;
         assert!(start.elapsed() < Duration::from_secs(5), "{version}: {:?}", start.elapsed());
         let other = clients[(victim + 1) % 3].clone();
         let last = put_somehow(std::slice::from_ref(&other), "/a/0", "v").await;
@@ -183,7 +183,7 @@ fn members_are_asked_every_second_and_a_new_leader_is_told() {
         watcher.until("three rounds of answers", |watcher| answers(watcher, Some(leader)) >= 9).await;
         assert!(watcher.seen.iter().any(|what| matches!(what, Observation::Members(members) if members.len() == 3)));
         assert!(watcher.seen.iter().any(|what| matches!(what, Observation::Alarms(alarms) if alarms.is_empty())));
-        let victim = index_of(&cluster, leader, &clients).await;
+        let victim = index_of(leader, &clients).await;
         cluster.kill(victim);
         let newer = |what: &Observation| matches!(what, Observation::Status { answer: Ok(status), .. } if status.leader.is_some_and(|new| new != leader));
         watcher.until("a new leader", |watcher| watcher.seen.iter().any(newer)).await;

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use lockscope::domain::{Key, KeyRange, LeaseId};
+use lockscope::domain::{KeyRange, LeaseId};
 use lockscope::event::{Observation, Stamped};
 use lockscope::port::pool::Connected;
-use lockscope::port::{Client, Etcd, Op, Pool, Put, Txn};
+use lockscope::port::{Etcd, Pool};
 use lockscope::source::{self, Watching};
 use tokio::time::Instant;
 
 use crate::auth;
-use crate::common::{client, clock, ctl, on_every_etcd, put, put_leased, settings};
+use crate::common::{client, clock, ctl, fill, on_every_etcd, put, put_leased, settings};
 use crate::replay::Replay;
 
 async fn connected(endpoints: &[String]) -> (Pool, Connected) {
@@ -29,17 +29,11 @@ async fn snapshot(connected: &Connected, watching: &Watching) -> Vec<Observation
 
 fn replay(seen: &[Observation]) -> Replay {
     let mut replay = Replay::default();
-    seen.iter().for_each(|what| replay.take(what));
+    for what in seen {
+        replay.take(what);
+    }
     assert!(replay.is_complete(), "{seen:?}");
     replay
-}
-
-/// Puts `count` keys below `/many/`, with a lease when it is one.
-pub async fn fill(etcd: &Client, count: usize, lease: LeaseId, value: &str) {
-    for start in (0..count).step_by(100) {
-        let put = |n| Op::Put(Put { key: Key::from(&*format!("/many/{n:06}")), value: value.into(), lease });
-        etcd.txn(Txn { then: (start..count.min(start + 100)).map(put).collect(), ..Txn::default() }).await.unwrap();
-    }
 }
 
 #[test]
@@ -67,7 +61,7 @@ fn many_keys_come_in_pages_of_one_revision() {
     on_every_etcd("many_keys_come_in_pages_of_one_revision", async |version| {
         let cluster = version.cluster().start();
         let etcd = client(&cluster).await;
-        fill(&etcd, 25_000, LeaseId::NONE, "v").await;
+        fill(&etcd, 25_000, "v").await;
         let (_, connected) = connected(&cluster.endpoints()).await;
         let seen = snapshot(&connected, &Watching::Prefixes(vec![b"/many/".into()])).await;
         let pages: Vec<_> = seen
@@ -203,9 +197,10 @@ fn a_dead_and_a_paused_member_delay_nobody() {
         cluster.pause(1);
         let start = Instant::now();
         let mut answers = Vec::new();
-        let mut sink = |stamped: Stamped<Observation>| match stamped.what {
-            Observation::Status { answer, .. } => answers.push((start.elapsed(), answer)),
-            _ => {}
+        let mut sink = |stamped: Stamped<Observation>| {
+            if let Observation::Status { answer, .. } = stamped.what {
+                answers.push((start.elapsed(), answer));
+            }
         };
         source::poll_members(&pool, &connected, &clock(), &mut sink).await.unwrap();
         cluster.resume(1);
@@ -231,7 +226,7 @@ fn a_member_is_found_where_a_configured_endpoint_answers_as_it() {
         let status = seen
             .iter()
             .find_map(|what| if let Observation::Status { answer, .. } = what { Some(answer) } else { None });
-        assert!(status.is_some_and(|answer| answer.is_ok()), "{version}: {seen:?}");
+        assert!(status.is_some_and(Result::is_ok), "{version}: {seen:?}");
     });
 }
 
@@ -240,7 +235,7 @@ fn alarms_are_told_from_what_members_report() {
     on_every_etcd("alarms_are_told_from_what_members_report", async |version| {
         let cluster = version.cluster().start();
         let (pool, connected) = connected(&cluster.endpoints()).await;
-        let poll = async || {
+        let alarms_now = async || {
             let mut alarms = None;
             let mut sink = |stamped: Stamped<Observation>| {
                 if let Observation::Alarms(raised) = stamped.what {
@@ -250,19 +245,20 @@ fn alarms_are_told_from_what_members_report() {
             source::poll_members(&pool, &connected, &clock(), &mut sink).await.unwrap();
             alarms
         };
-        assert_eq!(poll().await, Some(Vec::new()), "{version}");
+        assert_eq!(alarms_now().await, Some(Vec::new()), "{version}");
         raise_alarm(&cluster.endpoint(0), connected.header.member.0).await;
         let truth = connected.client.alarms().await.unwrap();
-        assert_eq!((truth.len(), poll().await), (1, Some(truth.clone())), "{version}");
+        assert_eq!((truth.len(), alarms_now().await), (1, Some(truth.clone())), "{version}");
     });
 }
 
 /// Raises an alarm for a member, for which etcdctl has no word.
 async fn raise_alarm(endpoint: &str, member: u64) {
-    let mut raw = etcd_client::Client::connect([endpoint], None).await.unwrap();
+    let mut raw = etcd_client::Client::connect([endpoint], None).await.expect("the member runs");
     let mut options = etcd_client::AlarmOptions::new();
     options.with_member(member);
-    raw.alarm(etcd_client::AlarmAction::Activate, etcd_client::AlarmType::Nospace, Some(options)).await.unwrap();
+    let raised = raw.alarm(etcd_client::AlarmAction::Activate, etcd_client::AlarmType::Nospace, Some(options)).await;
+    raised.expect("it is raised");
 }
 
 #[test]
@@ -305,7 +301,7 @@ fn a_compaction_between_pages_starts_the_range_anew() {
     on_every_etcd("a_compaction_between_pages_starts_the_range_anew", async |version| {
         let cluster = version.cluster().start();
         let etcd = client(&cluster).await;
-        fill(&etcd, 30_000, LeaseId::NONE, "v").await;
+        fill(&etcd, 30_000, "v").await;
         let (_, connected) = connected(&cluster.endpoints()).await;
         let mut compacted = false;
         let mut seen = Vec::new();

@@ -1,11 +1,59 @@
 //! What the terminal reports, as input.
 
-use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind};
+use crossterm::event::{
+    Event, EventStream, KeyCode, KeyEvent, KeyEventKind, KeyModifiers, MouseButton, MouseEventKind,
+};
+use futures::StreamExt as _;
+use tokio::sync::mpsc;
+use tokio::task::AbortHandle;
 
 use crate::input::{Chord, Code, Input, Mouse, MouseKind};
 
+/// Inputs that wait to be taken in; hands are slower than that.
+const WAITING: usize = 64;
+
+/// What hands do, one after another.
+///
+/// A task of its own reads the terminal: asking crossterm whether there is something costs
+/// some ten microseconds of waiting for its lock, which the loop would pay each time it wakes.
+#[derive(Debug)]
+pub struct Inputs {
+    inputs: mpsc::Receiver<Input>,
+    task: AbortHandle,
+}
+
+impl Inputs {
+    /// Starts to read. `late` is what is still to come of the question for the background.
+    pub fn read(late: LateReply) -> Self {
+        let (send, inputs) = mpsc::channel(WAITING);
+        Self { inputs, task: tokio::spawn(read(send, late)).abort_handle() }
+    }
+
+    /// The next input; `None` when the terminal is gone. Nothing is lost when this is dropped.
+    pub async fn next(&mut self) -> Option<Input> {
+        self.inputs.recv().await
+    }
+}
+
+impl Drop for Inputs {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+async fn read(send: mpsc::Sender<Input>, mut late: LateReply) {
+    let mut events = EventStream::new();
+    // An error is the end, too: the terminal was closed, or the connection it was on.
+    while let Some(Ok(event)) = events.next().await {
+        let Some(input) = translate(event) else { continue };
+        if !late.swallows(&input) && send.send(input).await.is_err() {
+            return;
+        }
+    }
+}
+
 /// A report as input; `None` for what nothing is done with.
-pub fn translate(event: Event) -> Option<Input> {
+fn translate(event: Event) -> Option<Input> {
     match event {
         Event::Key(key) if key.kind != KeyEventKind::Release => chord(key).map(Input::Key),
         Event::Key(_) => None,
@@ -79,7 +127,7 @@ impl LateReply {
             Code::Char(']') if seen.is_empty() => chord.alt,
             Code::Char(char) if !chord.ctrl && !chord.alt => match REPLY.get(seen.len()..) {
                 Some(rest) if !rest.is_empty() => !seen.is_empty() && rest.starts_with(char),
-                _ => seen.len() < LONGEST && (char.is_ascii_hexdigit() || matches!(char, ':' | '/' | 'a')),
+                _ => seen.len() < LONGEST && (char.is_ascii_hexdigit() || matches!(char, ':' | '/')),
             },
             _ => false,
         };

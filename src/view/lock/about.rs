@@ -147,7 +147,7 @@ fn lease(facts: &Facts, key: &KeyView<'_>, theme: &Theme, all: &mut Vec<Fact<'_>
         text.push(renewed);
     }
     all.push(Fact { label: "lease", text });
-    let others = facts.lease(key.lease()).map_or(0, |lease| lease.keys().len().saturating_sub(1));
+    let others = facts.lease(key.lease()).map_or(0, |lease| lease.key_count().saturating_sub(1));
     if others > 0 {
         let text = vec![theme.span(format!("{} on this lease", quantity(others, "other key")), Role::Text)];
         all.push(Fact { label: "shares", text });

@@ -1,0 +1,62 @@
+//! The program without a command: the dashboard.
+
+use color_eyre::eyre::WrapErr as _;
+
+use super::exit::{Exit, Failure};
+use crate::config::Config;
+use crate::runtime::{self, ExitReason, RuntimeError};
+
+/// Threads beside the one that draws: the cluster is listened to while a frame is made.
+const THREADS: usize = 2;
+
+/// Shows the dashboard until it is left. Nobody may hold the lock of standard output
+/// meanwhile: the terminal is asked things through it.
+///
+/// # Errors
+/// When it cannot be shown, or a signal ended it.
+pub fn run(config: Config) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(THREADS)
+        .enable_all()
+        .build()
+        .wrap_err("cannot start the runtime")
+        .map_err(Failure::Unexpected)?;
+    let ended = runtime.block_on(runtime::dashboard(config));
+    // What is still under way (a name being looked up) is nobody's business any more.
+    runtime.shutdown_background();
+    match ended? {
+        ExitReason::Quit => Ok(()),
+        ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
+    }
+}
+
+impl From<RuntimeError> for Failure {
+    fn from(error: RuntimeError) -> Self {
+        let exit = match &error {
+            RuntimeError::NoTerminal => Exit::BadInput,
+            RuntimeError::Theme(_) => Exit::BadArguments,
+            RuntimeError::Logging(_) => Exit::File,
+            RuntimeError::Terminal(_)
+            | RuntimeError::Signals(_)
+            | RuntimeError::Panicked
+            | RuntimeError::SourceEnded => Exit::Error,
+        };
+        let causes = std::iter::successors(Some(&error as &dyn std::error::Error), |error| error.source());
+        let causes: Vec<_> = causes.map(ToString::to_string).collect();
+        Self::new(exit, causes.join(": "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn what_went_wrong_is_told_with_its_cause() {
+        let gone = RuntimeError::Terminal(io::Error::other("gone"));
+        let Failure::Said { exit: Exit::Error, what, .. } = Failure::from(gone) else { panic!("another exit") };
+        assert_eq!(what, "cannot use the terminal: gone");
+    }
+}

@@ -1,0 +1,281 @@
+//! The loop: takes in what happens, has the model brought up to date, does what follows, and
+//! draws.
+//!
+//! A frame is drawn only when something changed, or when time alone made the last one wrong,
+//! and only when the terminal took that one. In between the loop sleeps until the model's
+//! next deadline; nothing to show means nothing done.
+
+use std::io;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tokio::sync::mpsc::error::TrySendError;
+use tokio::time::{Instant, sleep_until};
+use tracing::debug;
+
+use super::appearance::Appearance;
+use super::clock::Clock;
+use super::signals::{Signals, Told};
+use super::terminal::{self, Inputs, Terminal};
+use super::{ExitReason, RuntimeError, logging};
+use crate::domain::{LeaseId, Timestamp};
+use crate::effect::{Effect, Effects};
+use crate::event::{Event, Observation, Stamped};
+use crate::input::{Hits, Input, Pane};
+use crate::model::Model;
+use crate::update::update;
+use crate::view;
+
+/// The time from one frame to the next, at least.
+const FRAME: Duration = Duration::from_millis(16);
+/// While observations come without a pause, a frame is drawn this often all the same.
+const BUSY_FRAME: Duration = Duration::from_millis(40);
+/// For how long observations are taken in before hands are looked at again.
+const DRAIN: Duration = Duration::from_millis(8);
+/// The time from one tick that a deadline asks for to the next, at least: a deadline that is
+/// always past would not let the loop sleep.
+const TICK: Duration = Duration::from_millis(5);
+
+/// The channels to and from the source.
+pub struct Wires {
+    /// What it learns.
+    pub observations: mpsc::Receiver<Stamped<Observation>>,
+    /// The leases it is to ask.
+    pub polls: mpsc::Sender<Vec<LeaseId>>,
+}
+
+/// The dashboard while it is shown.
+pub struct Session {
+    model: Model,
+    terminal: Terminal,
+    appearance: Appearance,
+    clock: Clock,
+    signals: Signals,
+    inputs: Inputs,
+    wires: Wires,
+    hits: Hits,
+    drawn: Drawn,
+    ticked: Instant,
+    /// Whether observations were left waiting to look at hands.
+    busy: bool,
+}
+
+/// The last frame.
+struct Drawn {
+    at: Timestamp,
+    instant: Instant,
+    /// The version of the model it shows; `None` when the next frame is wanted in any case.
+    version: Option<u64>,
+}
+
+/// What the loop woke up for.
+enum Woken {
+    Signal(Told),
+    Hands(Option<Input>),
+    Drained(io::Result<()>),
+    Panic,
+    Observed(Option<Stamped<Observation>>),
+    Logged,
+    Deadline,
+}
+
+impl Session {
+    /// A dashboard that shows nothing yet.
+    pub fn new(
+        model: Model,
+        terminal: Terminal,
+        appearance: Appearance,
+        clock: Clock,
+        signals: Signals,
+        inputs: Inputs,
+        wires: Wires,
+    ) -> Self {
+        let now = Instant::now();
+        let long_ago = now.checked_sub(Duration::from_secs(1)).unwrap_or(now);
+        Self {
+            model,
+            terminal,
+            appearance,
+            clock,
+            signals,
+            inputs,
+            wires,
+            hits: Hits::default(),
+            drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
+            ticked: long_ago,
+            busy: false,
+        }
+    }
+
+    /// Runs until the dashboard is left.
+    ///
+    /// # Errors
+    /// See [`RuntimeError`].
+    pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
+        self.tick().await?;
+        loop {
+            if self.may_draw() {
+                self.draw().await?;
+            }
+            let end = match self.woken().await {
+                Woken::Signal(Told::End(number)) => Some(ExitReason::Signal(number)),
+                Woken::Signal(Told::GoOn) => {
+                    self.come_back().map_err(RuntimeError::Terminal)?;
+                    None
+                }
+                Woken::Hands(Some(input)) => self.take_input(input).await?,
+                // It was closed, or the connection it is at the end of was.
+                Woken::Hands(None) | Woken::Drained(Err(_)) => Some(ExitReason::HungUp),
+                Woken::Panic => return Err(RuntimeError::Panicked),
+                Woken::Observed(Some(observed)) => {
+                    self.take_in(observed);
+                    None
+                }
+                Woken::Observed(None) if terminal::has_panicked() => return Err(RuntimeError::Panicked),
+                Woken::Observed(None) => return Err(RuntimeError::SourceEnded),
+                Woken::Logged => {
+                    self.drawn.version = None;
+                    None
+                }
+                Woken::Drained(Ok(())) => None,
+                Woken::Deadline => self.tick().await?,
+            };
+            if let Some(reason) = end {
+                return Ok(reason);
+            }
+        }
+    }
+
+    /// Sleeps until something happens.
+    async fn woken(&mut self) -> Woken {
+        let wake = self.next_wake();
+        let shows_log = self.hits.panes().iter().any(|&(pane, _)| pane == Pane::Log);
+        let idle = self.terminal.is_idle();
+        tokio::select! {
+            // Whoever wants to leave or to do something goes first, then the terminal that
+            // waits for the rest of a frame; a cluster that is busy must not keep anybody out.
+            biased;
+            told = self.signals.next() => Woken::Signal(told),
+            input = self.inputs.next() => Woken::Hands(input),
+            () = terminal::panicked() => Woken::Panic,
+            drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
+            observed = self.wires.observations.recv() => Woken::Observed(observed),
+            () = logging::logged(), if shows_log => Woken::Logged,
+            () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
+        }
+    }
+
+    /// When the loop has something to do although nothing happens.
+    fn next_wake(&self) -> Option<Instant> {
+        let ticks = self.model.next_tick().into_iter().map(|at| self.clock.instant(at).max(self.ticked + TICK));
+        // While the terminal does not take the last frame no other is due.
+        let frame = if self.terminal.is_idle() { self.frame_due() } else { None };
+        ticks.chain(frame).min()
+    }
+
+    /// When the next frame is due; `None` when the last one still shows what is.
+    fn frame_due(&self) -> Option<Instant> {
+        let earliest = self.drawn.instant + FRAME;
+        if self.drawn.version != Some(self.model.version()) {
+            return Some(earliest);
+        }
+        self.model.next_frame(self.drawn.at).map(|at| self.clock.instant(at).max(earliest))
+    }
+
+    fn may_draw(&self) -> bool {
+        let Some(due) = self.frame_due() else { return false };
+        // Read after that: a deadline that is past is told as the very moment of asking.
+        let now = Instant::now();
+        // What already waits may change the picture again, so it is taken in first.
+        let held_back = self.busy && now < self.drawn.instant + BUSY_FRAME;
+        due <= now && !held_back && self.terminal.is_idle()
+    }
+
+    async fn draw(&mut self) -> Result<(), RuntimeError> {
+        // Lists and times are those of the moment of drawing.
+        self.tick().await?;
+        self.appearance.change_to(&self.model.ui.theme);
+        logging::collect();
+        let (model, theme) = (&self.model, &self.appearance.theme);
+        let mut hits = Hits::default();
+        self.terminal.draw(|frame| hits = view::draw(model, theme, frame)).map_err(RuntimeError::Terminal)?;
+        self.hits = hits;
+        self.drawn =
+            Drawn { at: self.model.live().now(), instant: Instant::now(), version: Some(self.model.version()) };
+        Ok(())
+    }
+
+    async fn tick(&mut self) -> Result<Option<ExitReason>, RuntimeError> {
+        self.ticked = Instant::now();
+        let effects = update(&mut self.model, Event::Tick(self.clock.now()));
+        self.carry_out(effects).await
+    }
+
+    async fn take_input(&mut self, input: Input) -> Result<Option<ExitReason>, RuntimeError> {
+        if let Input::Resize(columns, rows) = input {
+            self.terminal.resize(columns, rows);
+        }
+        let effects = update(&mut self.model, Event::Tick(self.clock.now()));
+        self.carry_out(effects).await?;
+        let effects = update(&mut self.model, Event::Input(input, self.hits.clone()));
+        self.carry_out(effects).await
+    }
+
+    /// Takes in an observation and those that wait behind it, for a while.
+    fn take_in(&mut self, first: Stamped<Observation>) {
+        let until = Instant::now() + DRAIN;
+        let mut next = Some(first);
+        while let Some(observed) = next {
+            // Facts lead to effects at the next tick only.
+            update(&mut self.model, Event::Observed(observed));
+            if Instant::now() >= until {
+                break;
+            }
+            next = self.wires.observations.try_recv().ok();
+        }
+        self.busy = !self.wires.observations.is_empty();
+    }
+
+    async fn carry_out(&mut self, effects: Effects) -> Result<Option<ExitReason>, RuntimeError> {
+        for effect in effects {
+            let done = match effect {
+                Effect::PollLeases(leases) => {
+                    self.poll(leases);
+                    Ok(())
+                }
+                Effect::Copy(text) => self.terminal.copy(&text),
+                Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
+                Effect::Redraw => {
+                    self.drawn.version = None;
+                    self.terminal.redraw()
+                }
+                Effect::Suspend => {
+                    self.terminal.pause();
+                    self.signals.stop_job().await;
+                    self.come_back()
+                }
+                Effect::Quit => return Ok(Some(ExitReason::Quit)),
+            };
+            done.map_err(RuntimeError::Terminal)?;
+        }
+        Ok(None)
+    }
+
+    /// Takes the terminal again after the job was stopped: it may have been used by others
+    /// and have another size.
+    fn come_back(&mut self) -> io::Result<()> {
+        self.terminal.resume()?;
+        self.drawn.version = None;
+        let (columns, rows) = self.terminal.size();
+        update(&mut self.model, Event::Input(Input::Resize(columns, rows), self.hits.clone()));
+        Ok(())
+    }
+
+    fn poll(&self, leases: Vec<LeaseId>) {
+        // When the source is gone the loop learns it from the observations. When it is still
+        // at the bursts before, these leases wait for their next turn.
+        if let Err(TrySendError::Full(leases)) = self.wires.polls.try_send(leases) {
+            debug!(leases = leases.len(), "a burst of lease polls is left out");
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! However it ends, the terminal is as it was.
+
+use std::time::Duration;
+
+use super::pty::{Tui, lockscope, run};
+use super::support::etcd::free_port;
+
+/// The dashboard where no etcd is.
+fn alone() -> Tui {
+    let tui = lockscope(&["--endpoints", &format!("127.0.0.1:{}", free_port())]).start();
+    tui.shows("lockscope");
+    tui.wait("the keys", |screen| screen.contents().contains("quit"));
+    tui
+}
+
+#[test]
+fn q_quits_and_leaves_nothing_behind() {
+    let tui = alone();
+    assert!(tui.look(|screen| screen.alternate_screen() && screen.hide_cursor() && screen.bracketed_paste()));
+    tui.keys("q");
+    assert_eq!(tui.ends(), 0);
+    assert_eq!(tui.left_over(), Vec::<&str>::new());
+    assert_eq!(tui.look(|screen| screen.contents().trim().to_owned()), "", "and says nothing");
+}
+
+#[test]
+fn ctrl_c_quits_and_leaves_nothing_behind() {
+    let tui = alone();
+    tui.keys("/typing\x03");
+    assert_eq!(tui.ends(), 0);
+    assert_eq!(tui.left_over(), Vec::<&str>::new());
+}
+
+#[test]
+fn every_signal_that_ends_gives_the_terminal_back() {
+    for signal in ["TERM", "INT", "HUP", "QUIT"] {
+        let tui = alone();
+        tui.signal(signal);
+        assert_ne!(tui.ends(), 0, "SIG{signal}");
+        assert_eq!(tui.left_over(), Vec::<&str>::new(), "SIG{signal}");
+    }
+}
+
+#[test]
+fn a_stopped_job_gives_the_terminal_to_the_shell_and_takes_it_back() {
+    let script = format!(
+        "set -m; {} --endpoints 127.0.0.1:{}; echo stopped; stty -a | grep -o -e -icanon -e icanon; read line; fg; echo ended $?",
+        env!("CARGO_BIN_EXE_lockscope"),
+        free_port()
+    );
+    let tui = run("/bin/bash", &["--norc", "-c", &script]).start();
+    tui.wait("the keys", |screen| screen.alternate_screen() && screen.contents().contains("quit"));
+    tui.keys("\x1a");
+    tui.wait("the shell", |screen| {
+        !screen.alternate_screen() && screen.contents().contains("stopped\r\nicanon")
+            || screen.contents().contains("stopped\nicanon")
+    });
+    assert!(tui.look(|screen| !screen.hide_cursor() && !screen.bracketed_paste()));
+    tui.keys("\r");
+    tui.wait("the dashboard again, whole", |screen| screen.alternate_screen() && screen.contents().contains("quit"));
+    tui.keys("q");
+    tui.shows("ended 0");
+    tui.ends();
+    assert_eq!(tui.left_over(), Vec::<&str>::new());
+}
+
+#[test]
+fn without_a_shell_to_wake_it_again_it_does_not_stop() {
+    let tui = alone();
+    tui.keys("\x1a");
+    tui.keys("?");
+    tui.shows("closes the help");
+    tui.keys("qq");
+    assert_eq!(tui.ends(), 0);
+}
+
+#[test]
+fn a_terminal_that_does_not_keep_up_does_not_keep_the_program() {
+    let tui = alone();
+    tui.resize(200, 60);
+    tui.wait("a frame of that size", |screen| screen.rows(0, 200).any(|row| row.chars().count() > 190));
+    tui.hold(true);
+    // Whole frames, until the terminal is full: some ten kilobytes each, into a buffer of 64.
+    for _ in 0..40 {
+        tui.keys("\x0c");
+        tui.is_silent_for(Duration::from_millis(20));
+    }
+    let took = tui.time_to_end(|| tui.keys("q"));
+    println!("q on a full terminal: {took:?}");
+    assert!(
+        (Duration::from_millis(20)..Duration::from_secs(1)).contains(&took),
+        "it was not full, or kept it: {took:?}"
+    );
+    tui.hold(false);
+    tui.catch_up();
+    assert_eq!(tui.left_over(), Vec::<&str>::new(), "what matters got through");
+}
+
+#[test]
+fn a_terminal_that_is_stopped_does_not_keep_the_program() {
+    let tui = alone();
+    tui.stop();
+    tui.keys("?");
+    let took = tui.time_to_end(|| tui.keys("qq"));
+    println!("q on a stopped terminal: {took:?}");
+    assert!(
+        (Duration::from_millis(20)..Duration::from_secs(1)).contains(&took),
+        "it was not stopped, or kept it: {took:?}"
+    );
+}
+
+#[test]
+fn a_window_that_is_closed_ends_the_program() {
+    let mut tui = alone();
+    tui.close();
+    tui.ends_unseen();
+}
+
+/// Runs one of the tests below, which panic on purpose, in a terminal.
+fn panicking(name: &str) -> Tui {
+    let program = std::env::current_exe().unwrap();
+    let tui = run(program, &["--exact", name, "--ignored", "--nocapture"]).start();
+    tui.ends();
+    tui
+}
+
+#[test]
+fn a_panic_gives_the_terminal_back_before_it_speaks() {
+    for name in ["ending::panics_while_it_draws", "ending::panics_in_another_task"] {
+        let tui = panicking(name);
+        assert_eq!(tui.left_over(), Vec::<&str>::new(), "{name}");
+        let text = tui.look(vt100::Screen::contents);
+        assert!(text.contains("this is on purpose"), "the message is on the shell's screen: {text}");
+        tui.was_sent(b"\x1b[?1049h");
+    }
+}
+
+fn runtime() -> tokio::runtime::Runtime {
+    tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
+}
+
+#[test]
+#[ignore = "panics; run by the test above in a terminal"]
+fn panics_while_it_draws() {
+    runtime().block_on(async {
+        lockscope::runtime::terminal::install_panic_hook();
+        let mut terminal = lockscope::runtime::terminal::Terminal::enter(true).unwrap();
+        terminal.draw(|_| panic!("this is on purpose")).unwrap();
+    });
+}
+
+#[test]
+#[ignore = "panics; run by the test above in a terminal"]
+fn panics_in_another_task() {
+    runtime().block_on(async {
+        lockscope::runtime::terminal::install_panic_hook();
+        let mut terminal = lockscope::runtime::terminal::Terminal::enter(true).unwrap();
+        terminal.draw(|frame| frame.render_widget("drawn before", frame.area())).unwrap();
+        tokio::spawn(async { panic!("this is on purpose") }).await.unwrap_err();
+        lockscope::runtime::terminal::panicked().await;
+        // Nothing that is drawn now reaches the shell's screen.
+        terminal.redraw().unwrap();
+        terminal.draw(|frame| frame.render_widget("drawn after", frame.area())).unwrap();
+    });
+}
