@@ -26,7 +26,7 @@ pub use order::{Listing, Order};
 pub use prompt::{Completion, Prompt, Purpose, Typed};
 pub use refresh::Refresh;
 
-/// How long a row that changed is marked.
+/// How long the row of a lock is marked after something happened to it.
 pub const MARKED: Millis = Millis(600);
 
 /// The state of the screen.
@@ -291,15 +291,13 @@ impl Ui {
         }
     }
 
+    /// When the first mark of a row ends that was there at `drawn_at`.
     fn next_mark_end(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
-        match self.screen {
-            Screen::Locks => self
-                .visible_locks(facts)
-                .map(|lock| lock.touched() + MARKED)
-                .filter(|&end| end > drawn_at && end <= drawn_at + MARKED)
-                .min(),
-            Screen::Lock | Screen::Leases | Screen::Members | Screen::Log => None,
+        if self.screen != Screen::Locks {
+            return None;
         }
+        let marked = facts.timeline.iter().rev().take_while(|happening| happening.at + MARKED > drawn_at);
+        marked.filter(|happening| happening.what.party().is_some()).last().map(|first| first.at + MARKED)
     }
 
     fn follow_members(&mut self, facts: &Facts) {

@@ -112,8 +112,10 @@ impl Session {
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
-        self.tick().await?;
         loop {
+            if self.wants_tick() {
+                self.tick().await?;
+            }
             if self.may_draw() {
                 self.draw().await?;
             }
@@ -137,8 +139,7 @@ impl Session {
                     self.drawn.version = None;
                     None
                 }
-                Woken::Drained(Ok(())) => None,
-                Woken::Deadline => self.tick().await?,
+                Woken::Drained(Ok(())) | Woken::Deadline => None,
             };
             if let Some(reason) = end {
                 return Ok(reason);
@@ -171,6 +172,12 @@ impl Session {
         // While the terminal does not take the last frame no other is due.
         let frame = if self.terminal.is_idle() { self.frame_due() } else { None };
         ticks.chain(frame).min()
+    }
+
+    /// Whether a deadline of the model is over. Looked at each time, so that a cluster that
+    /// never stops talking cannot keep its leases from being asked.
+    fn wants_tick(&self) -> bool {
+        self.model.next_tick().is_some_and(|at| at <= self.clock.now()) && Instant::now() >= self.ticked + TICK
     }
 
     /// When the next frame is due; `None` when the last one still shows what is.

@@ -296,12 +296,13 @@ mod tests {
     fn a_changed_row_is_marked_for_a_while_unless_motion_is_reduced() {
         let mut world = world();
         world.pass(5_000);
-        world.list(&[("/a", 1), ("/b", 3), ("/c", 5)]);
-        let drawn = world.now();
-        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(600)));
-        assert_eq!(world.model.next_frame(drawn + Millis(600)), Some(drawn + Millis(1_600)));
+        let happened = world.now();
+        world.enqueue("/c");
+        world.pass(100);
+        assert_eq!(world.model.next_frame(world.now()), Some(happened + Millis(600)));
+        assert_eq!(world.model.next_frame(happened + Millis(600)), Some(happened + Millis(1_600)), "a second later");
         world.model.ui.reduce_motion = true;
-        assert_eq!(world.model.next_frame(drawn), Some(drawn + Millis(1_000)));
+        assert_eq!(world.model.next_frame(happened), Some(happened + Millis(1_000)));
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! A small world for the tests of `update`: locks with waiters, and hands that press keys.
 
-use crate::domain::{ClusterId, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Timestamp};
+use crate::domain::{ClusterId, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Timestamp};
 use crate::effect::{Effect, Effects};
-use crate::event::{Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
+use crate::event::{Change, Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
 use crate::input::{Chord, Code, Extent, Hits, Input, Mouse, MouseKind, Pane, Rect, Target};
 use crate::model::{Facts, Model, Ui};
 use crate::update::update;
@@ -65,6 +65,23 @@ impl World {
         keys.sort_by(|a, b| a.key.cmp(&b.key));
         let (range, revision) = (KeyRange::prefix(b""), Revision(self.revision));
         self.observe(Observation::Listed(ListPage { range, revision, keys, first: true, last: true }));
+        self.pass(0);
+    }
+
+    /// Another client enqueues.
+    pub fn enqueue(&mut self, name: &str) {
+        self.revision += 1;
+        let (revision, lease) = (Revision(self.revision), LeaseId(0x7777_0000 + self.revision));
+        let key = format!("{name}/{lease}").as_str().into();
+        let kv = KeyValue {
+            key,
+            create_revision: revision,
+            mod_revision: revision,
+            version: 1,
+            lease,
+            ..KeyValue::default()
+        };
+        self.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
         self.pass(0);
     }
 

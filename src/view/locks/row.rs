@@ -9,6 +9,7 @@ use crate::domain::{Millis, Timestamp};
 use crate::input::{Action, Sort, Target};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
+use crate::model::ui::MARKED;
 use crate::model::{Cause, Facts, Hold, KeyView, LockView, Since};
 use crate::view::client;
 use crate::view::glyphs::Glyphs;
@@ -18,8 +19,6 @@ use crate::view::widget::spark::{condense, sparkline};
 use crate::view::widget::table::{Cell, Column, Row};
 use crate::view::widget::ttl::{countdown, ttl_forms};
 
-/// For how long a change shows.
-pub const FRESH: Millis = Millis(600);
 /// How many changes are looked at for that.
 const MOST_FRESH: usize = 1_000;
 /// For how long a lock that lost its holder says so.
@@ -44,7 +43,7 @@ pub fn columns(sort: Sort) -> [Column; 8] {
 
 /// The locks that changed a moment ago, by name.
 pub fn fresh(facts: &Facts) -> HashSet<&[u8]> {
-    let start = facts.now() - FRESH;
+    let start = facts.now() - MARKED;
     let latest = facts.timeline.iter().rev().take_while(|happening| happening.at > start).take(MOST_FRESH);
     latest.filter_map(|happening| happening.what.party()).map(|party| party.lock.as_bytes()).collect()
 }
