@@ -7,6 +7,7 @@
 pub mod cause;
 pub mod cluster;
 pub mod facts;
+mod few;
 mod group;
 mod holds;
 mod intake;

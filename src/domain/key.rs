@@ -88,6 +88,21 @@ impl KeyRange {
         }
     }
 
+    /// Whether some key can lie in both ranges.
+    pub fn overlaps(&self, other: &Self) -> bool {
+        self.contains(&other.start) || other.contains(&self.start)
+    }
+
+    /// Whether every key of `other` lies in this range.
+    pub fn covers(&self, other: &Self) -> bool {
+        let ends_later = match (self.end.as_bytes(), other.end.as_bytes()) {
+            ([0], _) | (_, []) => true,
+            (_, [0]) | ([], _) => false,
+            (own, others) => own >= others,
+        };
+        self.contains(&other.start) && (ends_later || self == other)
+    }
+
     /// The prefix this range was made from, for people to read: `/jobs/`, or the key itself.
     pub fn label(&self) -> &[u8] {
         if self.start.as_bytes() == b"\0" { b"" } else { &self.start }
@@ -127,6 +142,18 @@ mod tests {
         assert_eq!(split_last(b"/lock/a//1f"), (&b"/lock/a/"[..], &b"1f"[..]));
         assert_eq!(split_last(b"lock"), (&b""[..], &b"lock"[..]));
         assert_eq!(split_last(b"/"), (&b""[..], &b""[..]));
+    }
+
+    #[test]
+    fn ranges_overlap_and_cover_each_other() {
+        let (all, dir, sub, one) =
+            (KeyRange::prefix(b""), KeyRange::prefix(b"/a/"), KeyRange::prefix(b"/a/b/"), KeyRange::single(b"/a/b/c"));
+        for (outer, inner) in [(&all, &dir), (&dir, &sub), (&sub, &one), (&all, &one), (&dir, &dir), (&one, &one)] {
+            assert!(outer.covers(inner) && outer.overlaps(inner) && inner.overlaps(outer), "{outer:?} {inner:?}");
+            assert_eq!(inner.covers(outer), outer == inner, "{inner:?} {outer:?}");
+        }
+        assert!(!dir.overlaps(&KeyRange::prefix(b"/b/")));
+        assert!(!sub.overlaps(&KeyRange::single(b"/a/b0")));
     }
 
     #[test]

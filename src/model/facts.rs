@@ -56,12 +56,27 @@ pub struct Facts {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Listing {
     pub generation: u32,
-    /// The range that is being read, with whether it is read for the first time.
-    pub current: Option<(KeyRange, bool)>,
+    /// The parts of the range that is being read which were read before.
+    pub read_before: Vec<KeyRange>,
     /// The ranges that were read at least once.
     pub done: Vec<KeyRange>,
     /// The revision seen before the watch was lost, until the next full read marks the gap.
     pub gap_from: Option<Revision>,
+}
+
+impl Listing {
+    /// A full read of `range` begins.
+    pub fn begin(&mut self, range: &KeyRange) {
+        self.generation += 1;
+        self.read_before = self.done.iter().filter(|done| done.overlaps(range)).cloned().collect();
+    }
+
+    /// It is complete.
+    pub fn end(&mut self, range: KeyRange) {
+        self.read_before.clear();
+        self.done.retain(|done| !range.covers(done));
+        self.done.push(range);
+    }
 }
 
 impl HasName for Group {
@@ -183,6 +198,7 @@ impl Facts {
     pub(crate) fn pass_time(&mut self, now: Timestamp, visible: &[LeaseId]) -> Vec<LeaseId> {
         self.see_time(now);
         self.give_up_on_causes(now);
+        self.leases.sweep(now);
         if self.link.is_live() { self.plan.due(now, &self.leases, visible) } else { Vec::new() }
     }
 
@@ -194,6 +210,12 @@ impl Facts {
     /// Takes in what a burst of polls cost.
     pub(crate) fn take_poll_cost(&mut self, cost: LeasePollCost) {
         self.plan.adapt(cost);
+    }
+
+    /// Notes what is watched from now on.
+    pub(crate) fn set_scope(&mut self, ranges: Vec<KeyRange>) {
+        self.listing.done.retain(|done| ranges.iter().any(|range| range.overlaps(done)));
+        self.link.scope = ranges;
     }
 
     /// Notes whether every range that may be read was read.

@@ -3,11 +3,10 @@
 //! Counters follow every change, so that saying which recipe a group follows costs the same
 //! for two members as for a hundred thousand.
 
-use std::collections::BTreeSet;
-
 use crate::domain::{Key, Revision};
 use crate::layout::{Layout, MANY, QueueFacts, Recognised, Shape, ValueKind, recognise_queue};
 
+use super::few::Few;
 use super::keyspace::{Entry, KeyIx, Keyspace};
 use super::lock::LockIx;
 
@@ -34,13 +33,13 @@ pub(super) type Place = (Revision, KeyIx);
 pub(super) struct Group {
     pub name: Key,
     /// Keys shaped as members of a queue.
-    pub members: Ordered,
+    pub members: Few<Place>,
     /// Keys that stand alone and have a lease.
-    pub leased: Ordered,
+    pub leased: Few<Place>,
     /// Keys that stand alone and have none.
-    pub bare: Ordered,
+    pub bare: Few<Place>,
     /// Those of `leased` that have an empty value.
-    pub empty_leased: Ordered,
+    pub empty_leased: Few<Place>,
     /// The lock that the members form.
     pub lock: Option<LockIx>,
     counts: Counts,
@@ -63,10 +62,10 @@ impl Group {
     pub fn new(name: Key) -> Self {
         Self {
             name,
-            members: Ordered::None,
-            leased: Ordered::None,
-            bare: Ordered::None,
-            empty_leased: Ordered::None,
+            members: Few::None,
+            leased: Few::None,
+            bare: Few::None,
+            empty_leased: Few::None,
             lock: None,
             counts: Counts::default(),
             dirty: false,
@@ -110,13 +109,13 @@ impl Group {
     /// The keys for which one leased sibling more or less can make a difference: counting
     /// stops at [`MANY`], so beyond that there are none.
     pub fn sensitive(&self) -> Vec<KeyIx> {
-        let few = |set: &Ordered| set.len() <= MANY as usize + 1;
+        let few = |set: &Few<Place>| set.len() <= MANY as usize + 1;
         let set = if few(&self.leased) {
             &self.leased
         } else if few(&self.empty_leased) {
             &self.empty_leased
         } else {
-            &Ordered::None
+            &Few::None
         };
         set.iter().map(|(_, ix)| ix).collect()
     }
@@ -147,7 +146,7 @@ impl Group {
     /// over its own two folders only.
     pub fn queue(&self, layout: Layout) -> impl Iterator<Item = Place> {
         let (leased, bare) =
-            if self.foreign_queue(layout) { (&self.leased, &self.bare) } else { (&Ordered::None, &Ordered::None) };
+            if self.foreign_queue(layout) { (&self.leased, &self.bare) } else { (&Few::None, &Few::None) };
         merge(self.members.iter(), merge(leased.iter(), bare.iter()))
     }
 
@@ -221,89 +220,4 @@ fn merge(a: impl Iterator<Item = Place>, b: impl Iterator<Item = Place>) -> impl
         (Some(_), _) => a.next(),
         (None, _) => b.next(),
     })
-}
-
-/// A set of places, without an allocation while it has one.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Ordered {
-    #[default]
-    None,
-    One(Place),
-    Many(BTreeSet<Place>),
-}
-
-impl Ordered {
-    pub fn len(&self) -> usize {
-        match self {
-            Self::None => 0,
-            Self::One(_) => 1,
-            Self::Many(set) => set.len(),
-        }
-    }
-
-    pub const fn is_empty(&self) -> bool {
-        matches!(self, Self::None)
-    }
-
-    pub fn insert(&mut self, place: Place) {
-        match self {
-            Self::None => *self = Self::One(place),
-            Self::One(only) => *self = Self::Many(BTreeSet::from([*only, place])),
-            Self::Many(set) => {
-                set.insert(place);
-            }
-        }
-    }
-
-    pub fn remove(&mut self, place: &Place) {
-        match self {
-            Self::One(only) if only == place => *self = Self::None,
-            Self::None | Self::One(_) => {}
-            Self::Many(set) => {
-                set.remove(place);
-                if let (1, Some(only)) = (set.len(), set.first()) {
-                    *self = Self::One(*only);
-                }
-            }
-        }
-    }
-
-    pub fn first(&self) -> Option<Place> {
-        match self {
-            Self::None => None,
-            Self::One(only) => Some(*only),
-            Self::Many(set) => set.first().copied(),
-        }
-    }
-
-    pub fn last(&self) -> Option<Place> {
-        match self {
-            Self::None => None,
-            Self::One(only) => Some(*only),
-            Self::Many(set) => set.last().copied(),
-        }
-    }
-
-    pub fn iter(&self) -> OrderedIter<'_> {
-        match self {
-            Self::None => OrderedIter::One(None),
-            Self::One(only) => OrderedIter::One(Some(*only)),
-            Self::Many(set) => OrderedIter::Many(set.iter()),
-        }
-    }
-}
-
-pub(super) enum OrderedIter<'a> {
-    One(Option<Place>),
-    Many(std::collections::btree_set::Iter<'a, Place>),
-}
-
-impl Iterator for OrderedIter<'_> {
-    type Item = Place;
-    fn next(&mut self) -> Option<Place> {
-        match self {
-            Self::One(only) => only.take(),
-            Self::Many(iter) => iter.next().copied(),
-        }
-    }
 }

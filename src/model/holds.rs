@@ -31,7 +31,6 @@ impl Facts {
             self.end_hold(intake, ix, entry, cause);
         } else if lock.recognised.layout.has_queue() {
             let party = Party::new(&lock.name, entry);
-            lock.touched = intake.at;
             let seq = self.timeline.push(intake.at, intake.revision, What::WaiterGone(party, cause));
             self.ask_cause(intake, ix, entry, seq, cause);
         }
@@ -42,7 +41,6 @@ impl Facts {
 
     pub(super) fn end_hold(&mut self, intake: Intake, ix: LockIx, entry: &Entry, cause: Cause) {
         let Some(lock) = self.locks.get_mut(ix.0) else { return };
-        lock.touched = intake.at;
         let token = entry.create_revision;
         let history = lock.history.get_or_insert_default();
         if history.open(token).is_none() {
@@ -56,9 +54,10 @@ impl Facts {
 
     pub(super) fn begin_hold(&mut self, intake: Intake, ix: LockIx, party: Party, enqueued: Since) {
         let Some(lock) = self.locks.get_mut(ix.0) else { return };
-        lock.touched = intake.at;
         let history = lock.history.get_or_insert_default();
-        let waited = (enqueued.exact && intake.how == How::Watched).then(|| intake.at - enqueued.at);
+        // Where there is no queue, the wait left no trace.
+        let seen = enqueued.exact && intake.how == How::Watched && lock.recognised.layout.has_queue();
+        let waited = seen.then(|| intake.at - enqueued.at);
         history.begin(Hold::new(&party, intake.since(), waited));
         history.handovers.count(intake.at);
         self.timeline.push(intake.at, intake.revision, What::Acquired(party));
@@ -103,7 +102,6 @@ impl Facts {
         self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
             lock.free_since = Some(intake.at);
-            lock.touched = intake.at;
             self.freed.push_back((intake.at, ix));
         }
         while self.freed.len() > REMEMBERED_FREE {

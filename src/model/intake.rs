@@ -16,7 +16,7 @@ use crate::layout::Layout;
 use crate::layout::value::decode;
 
 use super::cause::{self, Cause};
-use super::facts::Facts;
+use super::facts::{Facts, Listing};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::Since;
 use super::timeline::{Party, What};
@@ -49,27 +49,24 @@ impl Facts {
     /// Takes in a page of a full read.
     pub(crate) fn take_page(&mut self, at: Timestamp, page: ListPage) {
         if page.first {
-            let again = self.listing.done.contains(&page.range);
-            self.listing.generation += 1;
-            self.listing.current = Some((page.range.clone(), !again));
+            self.listing.begin(&page.range);
         }
-        let first_read = self.listing.current.as_ref().is_none_or(|(_, first_read)| *first_read);
-        let how = if first_read { How::FirstRead } else { How::Reread };
+        let read_before = |listing: &Listing, key: &[u8]| listing.read_before.iter().any(|range| range.contains(key));
+        let how = if self.listing.read_before.is_empty() { How::FirstRead } else { How::Reread };
         let intake = Intake { at, revision: page.revision, how };
         for kv in page.keys {
-            self.put(intake, kv);
+            // Ranges that were joined are read anew in part, and for the first time in part.
+            let how = if read_before(&self.listing, &kv.key) { How::Reread } else { How::FirstRead };
+            self.put(Intake { how, ..intake }, kv);
         }
         if page.last {
             // The first read of an empty keyspace can leave nothing over.
-            if !first_read || !self.keys.is_empty() {
+            if how == How::Reread || !self.keys.is_empty() {
                 for ix in self.keys.left_over(&page.range, self.listing.generation) {
-                    self.remove(intake, ix);
+                    self.remove(Intake { how: How::Reread, ..intake }, ix);
                 }
             }
-            if first_read {
-                self.listing.done.push(page.range);
-            }
-            self.listing.current = None;
+            self.listing.end(page.range);
             self.mark_gap(intake);
         }
         self.settle(intake);
@@ -138,6 +135,9 @@ impl Facts {
 
     /// Forgets everything about keys, locks and leases: another cluster answers.
     pub(crate) fn forget_cluster(&mut self, at: Timestamp) {
+        for open in self.pending.take_all() {
+            self.settle_cause(open, Cause::Unknown);
+        }
         let from = self.link.revision;
         let mut fresh = Self {
             plan: self.plan.clone(),
@@ -156,8 +156,9 @@ impl Facts {
     }
 
     fn mark_gap(&mut self, intake: Intake) {
-        let Some(from) = self.listing.gap_from.take() else { return };
-        if intake.how == How::Reread {
+        if intake.how == How::Reread
+            && let Some(from) = self.listing.gap_from.take()
+        {
             self.link.gaps += 1;
             self.timeline.push(intake.at, intake.revision, What::Gap { from, to: intake.revision });
         }
@@ -204,7 +205,7 @@ impl Facts {
         let changed = entry.lease != kv.lease
             || entry.value_len as usize != kv.value.len()
             || !kv.value.starts_with(&entry.value);
-        self.detach(ix, &entry);
+        self.detach(intake, ix, &entry);
         let generation = self.listing.generation;
         if let Some(known) = self.keys.get_mut(ix) {
             known.rewrite(kv, generation);
@@ -236,7 +237,12 @@ impl Facts {
             self.end_hold(intake, lock_ix, former, Cause::Released);
         }
         if after.is_some() {
+            if let Some(lock) = self.locks.get_mut(lock_ix.0) {
+                lock.free_since = None;
+            }
             self.begin_hold(intake, lock_ix, party, since);
+        } else {
+            self.set_free(intake, lock_ix);
         }
     }
 
@@ -249,7 +255,7 @@ impl Facts {
             How::Watched => Cause::Pending,
             How::FirstRead | How::Reread => Cause::Unknown,
         };
-        self.detach(ix, &entry);
+        self.detach(intake, ix, &entry);
         if let Some(lock) = lock {
             self.leave(intake, lock, &entry, cause);
         }

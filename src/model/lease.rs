@@ -4,13 +4,14 @@
 //! two polls whether it was raised in between. Between polls the remaining time is
 //! interpolated and the age of the poll is told along with it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 
 use hashbrown::HashMap;
 
 use crate::domain::{LeaseId, Millis, Term, Timestamp};
 use crate::event::LeaseTtl;
 
+use super::few::Few;
 use super::keyspace::KeyIx;
 
 /// What etcd answers when a member that just became leader does not know the time yet:
@@ -21,24 +22,19 @@ const FOREVER: i64 = 9_223_372_036;
 /// seconds.
 const GRAIN: Millis = Millis(1_500);
 
+/// How long a lease without keys is kept when nobody lists it, and how many of them.
+const IDLE: Millis = Millis(60_000);
+const MOST_IDLE: usize = 10_000;
+
 /// One lease.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Lease {
     /// The keys that hang on it.
-    pub keys: Hung,
+    pub keys: Few<KeyIx>,
     /// Whether the cluster listed it last time.
     pub listed: bool,
     /// What the polls showed, once there was one.
     pub course: Option<Box<Course>>,
-}
-
-/// The keys on a lease, without an allocation while there is one.
-#[derive(Clone, Debug, Default)]
-pub(super) enum Hung {
-    #[default]
-    None,
-    One(KeyIx),
-    Many(BTreeSet<KeyIx>),
 }
 
 /// What the polls of a lease showed.
@@ -212,6 +208,8 @@ impl Course {
 pub struct Leases {
     known: HashMap<LeaseId, Lease>,
     ends: BTreeSet<(Timestamp, LeaseId)>,
+    /// Leases that lost their last key and that nobody lists, with when.
+    idle: VecDeque<(Timestamp, LeaseId)>,
 }
 
 impl Leases {
@@ -270,20 +268,12 @@ impl Leases {
 
     /// How many keys are known to hang on it.
     pub(super) fn key_count(&self, id: LeaseId) -> usize {
-        match self.known.get(&id).map(|lease| &lease.keys) {
-            None | Some(Hung::None) => 0,
-            Some(Hung::One(_)) => 1,
-            Some(Hung::Many(many)) => many.len(),
-        }
+        self.known.get(&id).map_or(0, |lease| lease.keys.len())
     }
 
     /// The keys that are known to hang on it.
     pub(super) fn keys(&self, id: LeaseId) -> Vec<KeyIx> {
-        match self.known.get(&id).map(|lease| &lease.keys) {
-            None | Some(Hung::None) => Vec::new(),
-            Some(Hung::One(only)) => vec![*only],
-            Some(Hung::Many(many)) => many.iter().copied().collect(),
-        }
+        self.known.get(&id).map_or_else(Vec::new, |lease| lease.keys.iter().collect())
     }
 
     /// Hangs a key on a lease; returns whether the lease is new.
@@ -293,28 +283,29 @@ impl Leases {
         }
         let before = self.known.len();
         let lease = self.known.entry(id).or_default();
-        match &mut lease.keys {
-            none @ Hung::None => *none = Hung::One(key),
-            Hung::One(only) if *only == key => {}
-            one @ Hung::One(_) => {
-                let Hung::One(only) = *one else { return false };
-                *one = Hung::Many(BTreeSet::from([only, key]));
-            }
-            Hung::Many(many) => {
-                many.insert(key);
-            }
-        }
+        lease.keys.insert(key);
         self.known.len() != before
     }
 
-    /// Takes a key off a lease. The lease stays until a poll or a list says that it is gone.
-    pub(super) fn unhang(&mut self, id: LeaseId, key: KeyIx) {
+    /// Takes a key off a lease. A lease that nobody lists is kept for a while without keys,
+    /// because sessions put and delete keys all the time; a list or a poll may say more.
+    pub(super) fn unhang(&mut self, at: Timestamp, id: LeaseId, key: KeyIx) {
         let Some(lease) = self.known.get_mut(&id) else { return };
-        match &mut lease.keys {
-            Hung::One(only) if *only == key => lease.keys = Hung::None,
-            Hung::None | Hung::One(_) => {}
-            Hung::Many(many) => {
-                many.remove(&key);
+        lease.keys.remove(&key);
+        if lease.keys.is_empty() && !lease.listed {
+            self.idle.push_back((at, id));
+        }
+    }
+
+    /// Forgets leases without keys that nobody listed and nobody used for a while.
+    pub(super) fn sweep(&mut self, now: Timestamp) {
+        while let Some(&(since, id)) = self.idle.front() {
+            if since + IDLE > now && self.idle.len() <= MOST_IDLE {
+                return;
+            }
+            self.idle.pop_front();
+            if self.known.get(&id).is_some_and(|lease| lease.keys.is_empty() && !lease.listed) {
+                self.forget(id);
             }
         }
     }
@@ -335,12 +326,8 @@ impl Leases {
                 .listed = true;
         }
         // A lease with keys that a lagging member does not list is still one.
-        let gone: Vec<LeaseId> = self
-            .known
-            .iter()
-            .filter(|(_, lease)| !lease.listed && matches!(&lease.keys, Hung::None))
-            .map(|(&id, _)| id)
-            .collect();
+        let gone: Vec<LeaseId> =
+            self.known.iter().filter(|(_, lease)| !lease.listed && lease.keys.is_empty()).map(|(&id, _)| id).collect();
         for id in gone {
             self.forget(id);
         }
@@ -352,7 +339,7 @@ impl Leases {
         let exists = answer.granted > 0 || answer.remaining >= 0;
         let id = answer.lease;
         let Some(lease) = self.known.get_mut(&id) else { return exists };
-        let keyless = matches!(&lease.keys, Hung::None);
+        let keyless = lease.keys.is_empty();
         let former = lease.course.as_ref().map(|course| course.end());
         let course = match &mut lease.course {
             Some(course) => {

@@ -209,8 +209,6 @@ pub(super) struct Lock {
     pub held: Vec<Revision>,
     /// Since when nobody holds it.
     pub free_since: Option<Timestamp>,
-    /// When something about it changed.
-    pub touched: Timestamp,
     pub history: Option<Box<History>>,
 }
 

@@ -182,11 +182,6 @@ impl<'a> LockView<'a> {
         self.lock.free_since
     }
 
-    /// When something about it changed last.
-    pub const fn touched(&self) -> Timestamp {
-        self.lock.touched
-    }
-
     /// What was seen of it; `None` before the first change.
     pub fn history(&self) -> Option<&'a History> {
         self.lock.history.as_deref()

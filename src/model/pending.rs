@@ -48,6 +48,11 @@ impl Pending {
         Vec::from(taken)
     }
 
+    /// Takes out all of them.
+    pub fn take_all(&mut self) -> Vec<Open> {
+        self.0.drain(..).collect()
+    }
+
     /// Takes out those that waited too long.
     pub fn take_overdue(&mut self, now: Timestamp) -> Vec<Open> {
         let count = self.0.iter().take_while(|open| open.gone_at + PATIENCE <= now).count();

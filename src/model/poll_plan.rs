@@ -24,6 +24,8 @@ const URGENT_BATCH: usize = 16;
 const SLOW: Millis = Millis(250);
 /// A lease that runs out within this time is asked every second.
 const SOON: Millis = Millis(8_000);
+/// How many leases that were never asked wait to be asked first.
+const MOST_FRESH: usize = 100_000;
 /// A lease on the screen is not asked again within this time unless it runs out soon.
 const FRESH: Millis = Millis(900);
 
@@ -76,13 +78,17 @@ impl PollPlan {
 
     /// A lease whose state decides what just happened.
     pub(super) fn ask_urgently(&mut self, id: LeaseId) {
-        if self.urgent.len() < self.most as usize {
+        if self.urgent.len() < self.most as usize && !self.urgent.contains(&id) {
             self.urgent.push_back(id);
         }
     }
 
     /// A lease that was never asked.
     pub(super) fn ask_first(&mut self, id: LeaseId) {
+        // Those that do not fit get their turn like all others.
+        if self.fresh.len() >= MOST_FRESH {
+            self.fresh.pop_front();
+        }
         self.fresh.push_back(id);
     }
 

@@ -46,7 +46,7 @@ impl Facts {
             known
         } else {
             let name = entry.key.clone();
-            self.add_lock(intake, name, Made::Alone(None), recognised)
+            self.add_lock(name, Made::Alone(None), recognised)
         };
         self.hold_alone(intake, lock_ix, ix, recognised);
     }
@@ -105,11 +105,14 @@ impl Facts {
             }
             return;
         };
+        // A lock that is seen for the first time, with keys that nobody saw come, is no news.
+        let how = if known.is_none() && arrivals.is_empty() { How::FirstRead } else { intake.how };
+        let intake = Intake { how, ..intake };
         let lock_ix = if let Some(lock) = known {
             lock
         } else {
             let name = group.name.clone();
-            let lock = self.add_lock(intake, name, Made::Of(ix), recognised);
+            let lock = self.add_lock(name, Made::Of(ix), recognised);
             if let Some(group) = self.groups.get_mut(ix.0) {
                 group.lock = Some(lock);
             }
@@ -130,7 +133,6 @@ impl Facts {
     fn announce_arrivals(&mut self, intake: Intake, lock: LockIx, arrivals: &[KeyIx]) {
         for &ix in arrivals {
             let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get_mut(lock.0)) else { continue };
-            lock.touched = intake.at;
             self.timeline.push(intake.at, intake.revision, What::Enqueued(Party::new(&lock.name, entry)));
         }
     }
@@ -195,9 +197,8 @@ impl Facts {
         }
     }
 
-    fn add_lock(&mut self, intake: Intake, name: Key, made: Made, recognised: Recognised) -> LockIx {
-        let lock =
-            Lock { name, made, recognised, held: Vec::new(), free_since: None, touched: intake.at, history: None };
+    fn add_lock(&mut self, name: Key, made: Made, recognised: Recognised) -> LockIx {
+        let lock = Lock { name, made, recognised, held: Vec::new(), free_since: None, history: None };
         LockIx(self.locks.insert(lock))
     }
 
@@ -236,8 +237,8 @@ impl Facts {
         }
     }
 
-    pub(super) fn detach(&mut self, ix: KeyIx, entry: &Entry) {
-        self.leases.unhang(entry.lease, ix);
+    pub(super) fn detach(&mut self, intake: Intake, ix: KeyIx, entry: &Entry) {
+        self.leases.unhang(intake.at, entry.lease, ix);
         if let Some(group) = self.groups.get_mut(entry.group.0) {
             group.remove(ix, entry);
             group.arrivals.retain(|&arrival| arrival != ix);

@@ -107,13 +107,20 @@ pub struct Timeline {
 impl Timeline {
     /// Adds a happening; returns its number.
     pub fn push(&mut self, at: Timestamp, revision: Revision, what: What) -> u64 {
-        if self.kept.len() == REMEMBERED {
-            self.kept.pop_front();
-        }
         let seq = self.next;
         self.next += 1;
         self.kept.push_back(Happening { seq, at, revision, what });
         seq
+    }
+
+    /// Forgets the oldest happenings beyond the number that is remembered. Called before a
+    /// fact is taken in, never while: a reader that keeps up sees all that one fact led to.
+    pub(crate) fn trim(&mut self) {
+        let surplus = self.kept.len().saturating_sub(REMEMBERED);
+        self.kept.drain(..surplus);
+        if surplus > REMEMBERED {
+            self.kept.shrink_to(REMEMBERED);
+        }
     }
 
     /// The number the next happening will get.
@@ -178,6 +185,8 @@ mod tests {
         for n in 0..4_106 {
             timeline.push(Timestamp(n), Revision(n), What::Enqueued(party()));
         }
+        assert_eq!(timeline.iter().next().unwrap().seq, 0, "nothing is forgotten while a fact is taken in");
+        timeline.trim();
         assert_eq!(timeline.iter().len(), REMEMBERED);
         assert_eq!(timeline.iter().next().unwrap().seq, 10);
         assert_eq!(timeline.from(3).next().unwrap().seq, 10);

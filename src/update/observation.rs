@@ -8,6 +8,7 @@ use crate::model::{Facts, MemberFacts, What};
 /// facts keep their version, and nobody looks at them anew for it.
 pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     facts.see_time(at);
+    facts.timeline.trim();
     let news = match what {
         Observation::Link(state) => {
             let changed = facts.link.state != state;
@@ -28,7 +29,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
         }
         Observation::Scope(ranges) => {
             facts.link.denied.retain(|denied| ranges.contains(&denied.range));
-            facts.link.scope = ranges;
+            facts.set_scope(ranges);
             true
         }
         Observation::Listed(page) => {

@@ -167,3 +167,91 @@ fn a_later_read_of_one_range_leaves_the_others_alone() {
     assert!(bench.facts().key(b"/b/x/20").is_some());
     assert_eq!(bench.facts().link.scope, [everything()]);
 }
+
+#[test]
+fn a_lease_is_forgotten_once_its_keys_are_gone_for_a_while() {
+    let mut store = Store::new();
+    store.put("/a/10", "", 0x10);
+    store.put("/b/10", "", 0x10);
+    let mut bench = Bench::reading(&store);
+    store.delete(&["/a/10", "/b/10"]);
+    bench.watch(&store);
+    bench.tick(1_000);
+    assert!(bench.facts().leases().contains(LeaseId(0x10)), "a session may put its next key any time");
+    bench.tick(60_000);
+    assert!(!bench.facts().leases().contains(LeaseId(0x10)));
+}
+
+#[test]
+fn a_lease_that_is_listed_stays_without_keys() {
+    let mut store = Store::new();
+    store.put("/a/10", "", 0x10);
+    let mut bench = Bench::reading(&store);
+    bench.observe(Observation::LeaseList(vec![LeaseId(0x10)]));
+    store.delete(&["/a/10"]);
+    bench.watch(&store);
+    bench.tick(70_000);
+    assert!(bench.facts().leases().contains(LeaseId(0x10)));
+    bench.observe(Observation::LeaseList(Vec::new()));
+    assert!(!bench.facts().leases().contains(LeaseId(0x10)));
+}
+
+#[test]
+fn open_causes_are_settled_when_another_cluster_answers() {
+    let (mut store, mut bench) = two_in_a_queue();
+    bench.observe(Observation::Cluster(ClusterId(1)));
+    store.delete(&["/a/10"]);
+    bench.watch(&store);
+    bench.observe(Observation::Cluster(ClusterId(2)));
+    assert_eq!(bench.story(), ["/a/10 unknown", "/a/20 acquired", "gap 4..0"]);
+}
+
+#[test]
+fn a_gap_is_marked_by_the_range_that_lost_events() {
+    let (mut store, mut bench) = two_in_a_queue();
+    store.delete(&["/a/10"]);
+    bench.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(4) }));
+    let elsewhere = KeyRange::single(b"\xffz");
+    bench.observe(Observation::Listed(ListPage {
+        range: elsewhere,
+        revision: Revision(4),
+        keys: Vec::new(),
+        first: true,
+        last: true,
+    }));
+    bench.read(&store);
+    assert!(bench.story().contains(&"gap 3..4".into()), "{:?}", bench.story());
+}
+
+#[test]
+fn ranges_that_are_joined_tell_what_changed_and_are_quiet_about_what_is_new() {
+    let mut store = Store::new();
+    store.put("/apps/1/a/10", "", 0x10);
+    store.put("/apps/1/a/20", "", 0x20);
+    store.put("/apps/2/b/30", "", 0x30);
+    let mut bench = Bench::new();
+    let (one, both) = (KeyRange::prefix(b"/apps/1/"), KeyRange::prefix(b"/apps/"));
+    bench.observe(Observation::Scope(vec![one.clone()]));
+    for page in store.pages(&one, 10) {
+        bench.observe(Observation::Listed(page));
+    }
+    store.delete(&["/apps/1/a/10"]);
+    bench.observe(Observation::Scope(vec![both.clone()]));
+    for page in store.pages(&both, 10) {
+        bench.observe(Observation::Listed(page));
+    }
+    assert_eq!(bench.story(), ["/apps/1/a/10 unknown", "/apps/1/a/20 acquired"]);
+    assert!(bench.facts().lock_named(b"/apps/2/b").is_some());
+}
+
+#[test]
+fn a_wait_that_left_no_trace_is_not_counted_as_none() {
+    let mut store = Store::new();
+    let mut bench = Bench::reading(&store);
+    store.put("/cron/lock", "host-a", 1);
+    store.put("/a/10", "", 0x10);
+    bench.watch(&store);
+    let waits = |name: &[u8]| bench.facts().lock_named(name).unwrap().wait_times();
+    assert_eq!(waits(b"/cron/lock"), []);
+    assert_eq!(waits(b"/a"), [lockscope::domain::Millis(0)]);
+}
