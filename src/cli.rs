@@ -63,7 +63,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
     let Some(command) = &cli.command else { return dashboard::run(Settings::read(cli)?.config) };
-    let mut out = BufWriter::new(io::stdout().lock());
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match command {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man => document::man(&mut out)?,

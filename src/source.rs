@@ -26,6 +26,7 @@ mod out;
 mod poll;
 pub mod sequence;
 mod session;
+mod watches;
 
 use crate::domain::KeyRange;
 use crate::event::EndpointError;

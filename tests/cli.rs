@@ -1,5 +1,7 @@
 //! The real binary on the command line: what it prints, where, and how it ends.
 
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
+
 #[path = "cli/arguments.rs"]
 mod arguments;
 #[path = "cli/documents.rs"]

@@ -3,6 +3,7 @@
 use color_eyre::eyre::WrapErr as _;
 
 use super::exit::{Exit, Failure};
+use super::reading;
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
@@ -15,6 +16,8 @@ const THREADS: usize = 2;
 /// # Errors
 /// When it cannot be shown, or a signal ended it.
 pub fn run(config: Config) -> Result<(), Failure> {
+    // A file that cannot be read will not be there at the next try either.
+    reading::pool(&config)?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()

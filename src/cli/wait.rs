@@ -56,7 +56,7 @@ pub async fn closed_stdout() {
         }
     });
     if !closed.await.unwrap_or(false) {
-        pending().await
+        pending::<()>().await;
     }
 }
 

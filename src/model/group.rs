@@ -52,6 +52,7 @@ pub(super) struct Group {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Counts {
+    detached: u32,
     empty: u32,
     json: u32,
     json_with_lease: u32,
@@ -82,7 +83,7 @@ impl Group {
         let place = (entry.create_revision, ix);
         if entry.placed.shape.is_member() {
             self.members.insert(place);
-            self.count(entry.placed.value, |counter| *counter += 1);
+            self.count(entry, |counter| *counter += 1);
         } else if entry.lease.is_none() {
             self.bare.insert(place);
         } else {
@@ -97,7 +98,7 @@ impl Group {
         let place = (entry.create_revision, ix);
         if entry.placed.shape.is_member() {
             self.members.remove(&place);
-            self.count(entry.placed.value, |counter| *counter -= 1);
+            self.count(entry, |counter| *counter -= 1);
         } else if entry.lease.is_none() {
             self.bare.remove(&place);
         } else {
@@ -161,6 +162,11 @@ impl Group {
         matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && !self.members.is_empty()
     }
 
+    /// How many members had a lease that a later put took off them.
+    pub const fn detached(&self) -> u32 {
+        self.counts.detached
+    }
+
     /// The places that hold a lock of this layout.
     pub fn holders<'a>(&'a self, layout: Layout, keys: &'a Keyspace) -> Box<dyn Iterator<Item = Place> + 'a> {
         match layout {
@@ -170,8 +176,11 @@ impl Group {
         }
     }
 
-    fn count(&mut self, value: ValueKind, change: impl Fn(&mut u32)) {
-        match value {
+    fn count(&mut self, entry: &Entry, change: impl Fn(&mut u32)) {
+        if entry.placed.shape == Shape::LeaseDetached && entry.version > 1 {
+            change(&mut self.counts.detached);
+        }
+        match entry.placed.value {
             ValueKind::Empty => change(&mut self.counts.empty),
             ValueKind::Json => change(&mut self.counts.json),
             ValueKind::JsonWithLease => {

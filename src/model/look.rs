@@ -120,6 +120,18 @@ impl<'a> LockView<'a> {
         }
     }
 
+    /// Whether keys of another kind stand in its queue.
+    pub fn has_foreign(&self) -> bool {
+        let Made::Of(group) = self.lock.made else { return false };
+        self.facts.group(group).is_some_and(|group| group.queue_len(self.layout()) > group.members.len())
+    }
+
+    /// Whether a member's lease was taken off it by a put without one.
+    pub fn has_detached(&self) -> bool {
+        let Made::Of(group) = self.lock.made else { return false };
+        self.facts.group(group).is_some_and(|group| group.detached() > 0)
+    }
+
     /// Those that wait, in their order.
     pub fn waiters(&self) -> Box<dyn Iterator<Item = Waiter<'a>> + 'a> {
         let (facts, family, layout) = (self.facts, self.family(), self.layout());

@@ -14,7 +14,8 @@ use tokio::time::{Instant, sleep_until};
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::memory::State;
-use super::session::{Cut, Open, Reopen, Session, as_changes};
+use super::session::{Cut, Reopen, Session};
+use super::watches::{Open, as_changes};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
 use crate::event::{Change, Observation, WatchLoss};
 use crate::port::client::Watch;
@@ -73,18 +74,20 @@ impl Session<'_> {
                 error = heartbeat.stopped() => return Err(error.into()),
                 Ok(()) = self.wish.changed(), if open.lister.is_none() && course.pending == 0 => {
                     if self.rescope(&mut open, &mut course).await? {
-                        return Ok(Reopen);
+                        return Ok(Reopen::Wish);
                     }
                 }
                 () = sleep_until(course.last_ask + ask), if self.progress_is_reliable && open.lister.is_none() => {
                     if let Some(stream) = &mut open.stream {
-                        stream.ask_progress().await?;
+                        // A server that takes no questions is not waited for; the heartbeat
+                        // finds out what is wrong with it.
+                        let _ = stream.ask_progress().now_or_never();
                     }
                     course.last_ask = Instant::now();
                 }
                 () = sleep_until(course.next_look) => {
                     if self.look(&mut open, &mut course) {
-                        return Ok(Reopen);
+                        return Ok(Reopen::Trouble);
                     }
                 }
                 read = next_page(&mut open.lister) => self.page(&mut open, &mut course, read?).await?,
@@ -189,7 +192,7 @@ impl Session<'_> {
                 }
             }
             // Opening anew finds out what is the matter with it.
-            WatchAnswer::Cancelled { refused: true, .. } => return Ok(Some(Reopen)),
+            WatchAnswer::Cancelled { refused: true, .. } => return Ok(Some(Reopen::Trouble)),
             WatchAnswer::Cancelled { watch, compacted, why, .. } => {
                 return self.cancelled(&open.watches, watch, compacted, why).await.map(Some);
             }

@@ -82,6 +82,15 @@ impl Memory {
         }
     }
 
+    /// Revisions before `at` are gone: a range that was told less cannot go on from there.
+    pub fn compacted(&mut self, at: Revision) {
+        for known in &mut self.ranges {
+            if matches!(known.state, State::Told(told) if told.next() < at) {
+                known.state = State::Unread;
+            }
+        }
+    }
+
     /// Prepares for a new stream of watches.
     pub fn before_open(&mut self) {
         let Some(told) = self.told else { return self.read_again() };
@@ -256,6 +265,13 @@ mod tests {
         assert!(anew(79, 3, None) && anew(90, 2, None) && anew(90, 3, Some(RaftIndex(99))));
         let fresh = Memory { told: None, ..memory };
         assert_eq!(fresh.began_anew(Revision(1), Term(1), None), None, "nothing was told that could be wrong");
+    }
+
+    #[test]
+    fn a_compaction_is_not_found_out_range_by_range() {
+        let mut memory = memory(&[("/a/", State::Told(Revision(5))), ("/b/", State::Told(Revision(9)))]);
+        memory.compacted(Revision(10));
+        assert_eq!((memory.ranges[0].state, memory.ranges[1].state), (State::Unread, State::Told(Revision(9))));
     }
 
     #[test]

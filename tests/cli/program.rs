@@ -2,7 +2,6 @@
 
 use std::ffi::{OsStr, OsString};
 use std::fmt::Write as _;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::mpsc;
@@ -11,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 /// Nothing that is tested here takes longer unless it hangs.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A run of lockscope that is not started yet.
 #[derive(Debug)]
@@ -47,13 +46,6 @@ impl Lockscope {
     /// Sets a variable.
     pub fn env(mut self, name: &str, value: impl AsRef<OsStr>) -> Self {
         self.command.env(name, value);
-        self
-    }
-
-    /// Connects standard input, output or error to something else; for runs that are
-    /// started, not ended.
-    pub fn stdio(mut self, set: impl FnOnce(&mut Command)) -> Self {
-        set(&mut self.command);
         self
     }
 

@@ -90,4 +90,6 @@ fn a_file_for_tls_that_cannot_be_used_is_named_with_its_flag() {
     assert!(ended.stderr.contains(&format!("--cacert {manifest}")), "{}", ended.stderr);
     let ended = run(&["--cert", "/no/cert.pem", "--key", "/no/key.pem"]).expect(6);
     assert!(ended.stderr.contains("--cert /no/cert.pem"), "{}", ended.stderr);
+    let ended = lockscope(["--cacert", "/nonexistent.pem", "info"]).run().expect(6);
+    assert!(ended.stderr.contains("--cacert /nonexistent.pem"), "{}", ended.stderr);
 }
