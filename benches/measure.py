@@ -63,18 +63,21 @@ def free_ports(count):
 class Etcd:
     """One server on loopback with its data in a temporary folder, until the block ends."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, hidden=False):
         self.folder = folder
+        self.hidden = hidden
         self.ctl = [str(folder / "etcdctl")]
 
     def __enter__(self):
         self.data = tempfile.TemporaryDirectory(prefix="lockscope-bench-")
         client, peer = free_ports(2)
         self.endpoint, peer = f"127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
+        # A program that learns from the member where it serves clients would go around a proxy.
+        advertised = "http://127.0.0.1:1" if self.hidden else f"http://{self.endpoint}"
         log = open(pathlib.Path(self.data.name) / "log", "w")
         self.process = subprocess.Popen(
             [self.folder / "etcd", "--data-dir", self.data.name + "/data", "--name", "m0",
-             "--listen-client-urls", f"http://{self.endpoint}", "--advertise-client-urls", f"http://{self.endpoint}",
+             "--listen-client-urls", f"http://{self.endpoint}", "--advertise-client-urls", advertised,
              "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m0={peer}",
              "--quota-backend-bytes", str(4 << 30), "--unsafe-no-fsync"],
             stdout=log, stderr=subprocess.STDOUT, env=CLEAN)

@@ -1,5 +1,6 @@
 //! `watch`: a line for each thing that happens.
 
+use std::collections::VecDeque;
 use std::io::Write;
 
 use color_eyre::eyre::eyre;
@@ -56,7 +57,8 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         model: Model::new(Facts::new(config.polling.budget), Ui::default()),
         clock,
         polls,
-        printed: 0,
+        next: 0,
+        open: VecDeque::new(),
         lost: false,
         format: config.output.format.unwrap_or(Format::Json),
         style: Style { hex: config.output.hex },
@@ -75,8 +77,10 @@ struct Watcher {
     model: Model,
     clock: Clock,
     polls: mpsc::Sender<Vec<LeaseId>>,
-    /// The number of the next happening to print.
-    printed: u64,
+    /// The number of the next happening to look at.
+    next: u64,
+    /// Those before it that wait for their causes.
+    open: VecDeque<u64>,
     /// Whether the connection is lost and that was said.
     lost: bool,
     format: Format,
@@ -95,7 +99,7 @@ impl Watcher {
         let end = Instant::now() + length.unwrap_or_default();
         // The first happening that comes after the end; those before it still get their causes.
         let mut last = None;
-        while last.is_none_or(|last| self.printed < last) {
+        while last.is_none_or(|last| self.next < last || !self.open.is_empty()) {
             let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
             tokio::select! {
                 // A cluster that is busy must not keep the end away.
@@ -148,23 +152,35 @@ impl Watcher {
         }
     }
 
-    /// Prints what happened before `last` and has its cause.
+    /// Prints what happened before `last`. What has no cause yet is printed when it has one;
+    /// the rest does not wait for it, so that a new holder is told of at once.
     fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
         let facts = self.model.live();
         let (timeline, cluster) = (&facts.timeline, facts.link.cluster_id);
-        let from = self.printed;
-        for happening in timeline.from(from) {
-            let overdue = timeline.next_seq() - happening.seq > BACKLOG;
-            if last.is_some_and(|last| happening.seq >= last) || (happening.what.is_pending() && !overdue) {
-                break;
+        let mut lines = 0;
+        for _ in 0..self.open.len() {
+            let Some(seq) = self.open.pop_front() else { break };
+            let Some(happening) = timeline.get(seq) else { continue };
+            if happening.what.is_pending() && timeline.next_seq() - seq <= BACKLOG {
+                self.open.push_back(seq);
+            } else {
+                print(happening, cluster, self.format, self.style, to)?;
+                lines += 1;
             }
-            if happening.seq > self.printed {
-                say(format_args!("lockscope: {} events came too fast to be told", happening.seq - self.printed));
-            }
-            print(happening, cluster, self.format, self.style, to)?;
-            self.printed = happening.seq + 1;
         }
-        if self.printed > from {
+        for happening in timeline.from(self.next).take_while(|happening| last.is_none_or(|last| happening.seq < last)) {
+            if happening.seq > self.next {
+                say(format_args!("lockscope: {} events came too fast to be told", happening.seq - self.next));
+            }
+            self.next = happening.seq + 1;
+            if happening.what.is_pending() {
+                self.open.push_back(happening.seq);
+            } else {
+                print(happening, cluster, self.format, self.style, to)?;
+                lines += 1;
+            }
+        }
+        if lines > 0 {
             to.flush()?;
         }
         Ok(())

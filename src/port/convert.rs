@@ -3,6 +3,7 @@
 use etcd_client::proto::{PbEvent, PbKeyValue, PbMember, PbResponseHeader, PbStatusResponse, PbWatchResponse};
 use etcd_client::{CompareOp, DeleteOptions, GetOptions, PutOptions, TxnOp, WatchOptions};
 
+use super::error::printable;
 use super::{Compare, Delete, Header, Op, Operand, Ordering, Put, Range, Want, WatchAnswer, WatchId, WatchRange};
 use crate::domain::{
     AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status, Term,
@@ -55,7 +56,12 @@ pub(super) fn watch_answer(answer: PbWatchResponse) -> WatchAnswer {
     let header = header(answer.header);
     if answer.canceled {
         let compacted = (answer.compact_revision > 0).then_some(Revision(answer.compact_revision));
-        return WatchAnswer::Cancelled { watch, refused: answer.created, compacted, why: answer.cancel_reason };
+        return WatchAnswer::Cancelled {
+            watch,
+            refused: answer.created,
+            compacted,
+            why: printable(&answer.cancel_reason),
+        };
     }
     if answer.created {
         return WatchAnswer::Created { watch, header };

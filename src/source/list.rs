@@ -13,8 +13,11 @@ use crate::domain::{Key, KeyRange, Revision};
 use crate::event::{Denied, ListPage};
 use crate::port::{Client, Etcd, Page, PortError, Range};
 
-/// Keys a page. Smaller pages cost the server more: it walks the whole range for each.
-const PAGE: u32 = 10_000;
+/// Keys on a range's first page, before it is known how large they are. Small pages cost the
+/// server much: it walks the whole range's index for each.
+const FIRST_PAGE: u32 = 10_000;
+/// Keys on a page that follows, when they are small.
+const LARGEST_PAGE: u32 = 50_000;
 /// A page's least keys, however large the values are.
 const SMALLEST_PAGE: u32 = 100;
 /// About how large a page may become.
@@ -58,7 +61,7 @@ impl Lister {
     /// Reads `ranges` in this order from a member whose database has `database` bytes in use.
     /// With `serializable` the member answers from what it has, which works without a quorum.
     pub fn new(client: &Client, ranges: Vec<KeyRange>, database: i64, serializable: bool) -> Self {
-        let page = if database > LARGE_DATABASE { SMALLEST_PAGE } else { PAGE };
+        let page = if database > LARGE_DATABASE { SMALLEST_PAGE } else { FIRST_PAGE };
         let client = client.clone();
         Self { client, serializable, page, revision: None, waiting: ranges.into(), asked: VecDeque::new() }
     }
@@ -116,7 +119,9 @@ impl Lister {
         let rest = KeyRange { start: from.as_ref().unwrap_or(&range.start).clone(), end: range.end.clone() };
         // Whatever the first answer's revision is, this member has it.
         let serializable = self.serializable || self.revision.is_some();
-        let question = Range { revision: self.revision, limit: self.page, serializable, ..Range::of(rest) };
+        // First pages are asked for ahead of time: several are in memory at once.
+        let limit = if from.is_none() { self.page.min(FIRST_PAGE) } else { self.page };
+        let question = Range { revision: self.revision, limit, serializable, ..Range::of(rest) };
         let client = self.client.clone();
         let asking: Asking = Box::pin(async move { client.range(question).await });
         let mut answer = Box::pin(maybe_done(asking));
@@ -129,7 +134,7 @@ impl Lister {
         let revision = *self.revision.get_or_insert(page.header.revision);
         let bytes: usize = page.keys.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
         if let Some(fitting) = (PAGE_BYTES * page.keys.len()).checked_div(bytes) {
-            self.page = u32::try_from(fitting).unwrap_or(PAGE).clamp(SMALLEST_PAGE, PAGE);
+            self.page = u32::try_from(fitting).unwrap_or(LARGEST_PAGE).clamp(SMALLEST_PAGE, LARGEST_PAGE);
         }
         let last_key = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
         let last = last_key.is_none();

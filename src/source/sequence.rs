@@ -8,8 +8,7 @@
 //! No message says that a revision is complete. So:
 //!
 //! * **One watch**: nothing is held. etcd never splits a revision of one watch when fragments
-//!   are not asked for. This is the usual case; see [`super::watches`] on how ranges that lie
-//!   close together share one.
+//!   are not asked for. This is the usual case: ranges that lie close together share a watch.
 //! * **Several, and the server says how far it told**: from 3.4.25 and 3.5.8 on it can be asked,
 //!   and answers behind everything it told when no watch is behind. A revision is complete
 //!   when that is said; only if it is not for [`PATIENCE`], it goes out without.

@@ -204,7 +204,6 @@ fn members_are_asked_every_second_and_a_new_leader_is_told() {
                     .any(|what| matches!(what, Observation::LeasesPolled(cost) if (cost.asked, cost.failed) == (1, 0)))
             })
             .await;
-        println!("{version}");
         watcher.stop().await;
     });
 }

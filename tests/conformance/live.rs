@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use lockscope::config::Connection;
-use lockscope::domain::{Key, KeyRange, LeaseId};
+use lockscope::domain::{Alarm, AlarmKind, Key, KeyRange, LeaseId};
 use lockscope::event::{LinkState, Observation, WatchLoss};
 use lockscope::port::{Client, Delete, Etcd, Op, Put, Txn};
 use lockscope::source::Watching;
@@ -12,6 +12,8 @@ use tokio::sync::oneshot;
 
 use crate::auth;
 use crate::common::{behind_proxy, client, ctl, delete, fill, on_every_etcd, put, settings};
+use crate::oneshot::raise_alarm;
+use crate::support::etcd::Version;
 use crate::support::proxy::Proxy;
 use crate::watcher::Watcher;
 
@@ -368,8 +370,55 @@ fn a_slow_reader_slows_the_server_and_loses_nothing() {
 }
 
 #[test]
+fn a_newer_wish_to_ask_leases_replaces_older_ones() {
+    on_every_etcd("a_newer_wish_to_ask_leases_replaces_older_ones", async |version: Version| {
+        let cluster = version.cluster().start();
+        let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
+        watcher.until_live().await;
+        let asked = |what: &Observation| matches!(what, Observation::LeaseTtl(_));
+        watcher.polls.send((1..=3_000).map(LeaseId).collect()).await.unwrap();
+        watcher.until("the first burst", |watcher| watcher.seen.iter().any(asked)).await;
+        for count in 1..=3 {
+            watcher.polls.send((1..=count).map(LeaseId).collect()).await.unwrap();
+        }
+        let costs = |watcher: &Watcher| -> Vec<_> {
+            let cost =
+                |what: &Observation| if let Observation::LeasesPolled(cost) = what { Some(cost.asked) } else { None };
+            watcher.seen.iter().filter_map(cost).collect()
+        };
+        watcher.until("two bursts", |watcher| costs(watcher).len() == 2).await;
+        watcher.for_a_while(Duration::from_millis(300)).await;
+        assert_eq!(costs(&watcher), [3_000, 3], "{version}");
+        let answers = watcher.seen.iter().filter(|what| asked(what)).count();
+        assert_eq!(answers, 3_003, "{version}: every question of a burst is answered");
+        watcher.stop().await;
+    });
+}
+
+#[test]
+fn an_alarm_is_told_when_it_is_raised() {
+    on_every_etcd("an_alarm_is_told_when_it_is_raised", async |version: Version| {
+        let cluster = version.cluster().start();
+        let etcd = client(&cluster).await;
+        let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
+        let alarms = |watcher: &Watcher| {
+            let alarms =
+                |what: &Observation| if let Observation::Alarms(alarms) = what { Some(alarms.clone()) } else { None };
+            watcher.seen.iter().rev().find_map(alarms)
+        };
+        watcher.until("no alarm", |watcher| alarms(watcher) == Some(Vec::new())).await;
+        let member = etcd.status().await.unwrap().0.member;
+        raise_alarm(&cluster.endpoint(0), member.0).await;
+        let raised = Some(vec![Alarm { member, kind: AlarmKind::NoSpace }]);
+        watcher.until("the alarm", |watcher| alarms(watcher) == raised).await;
+        assert_eq!(etcd.alarms().await.ok(), raised, "{version}");
+        watcher.stop().await;
+    });
+}
+
+#[test]
 fn it_ends_soon_whatever_it_waits_for() {
-    on_every_etcd("it_ends_soon_whatever_it_waits_for", async |version| {
+    on_every_etcd("it_ends_soon_whatever_it_waits_for", async |version: Version| {
         let cluster = version.cluster().start();
         let etcd = client(&cluster).await;
         Watcher::start(settings(&["http://127.0.0.1:1".to_owned()]), Watching::Discover).stop().await;
@@ -382,6 +431,5 @@ fn it_ends_soon_whatever_it_waits_for() {
         silent.for_a_while(Duration::from_millis(300)).await;
         silent.stop().await;
         cluster.resume(0);
-        println!("{version}");
     });
 }
