@@ -1,7 +1,7 @@
 //! What can be typed: commands, flags and their help.
 //!
 //! Flags are global, as in etcdctl: they may stand before or behind the command. Clap reads
-//! them into typed values; what the environment and the file add is [`config`](crate::config)'s.
+//! them into typed values; what the environment and the file add is [`crate::config`]'s.
 
 use std::ffi::OsString;
 use std::path::PathBuf;

@@ -23,6 +23,9 @@ use crate::source::{self, SourceError, Watching};
 use crate::update::update;
 use crate::view::text::escape;
 
+/// How long an election is waited for before the next try.
+const AGAIN: Duration = Duration::from_millis(200);
+
 /// A burst of lease polls starts this long after the one before.
 const BURST: Duration = Duration::from_secs(1);
 
@@ -32,6 +35,8 @@ pub struct Reading {
     clock: Clock,
     connected: Connected,
     model: Model,
+    /// The most lease polls a second.
+    budget: u32,
 }
 
 /// A clock of the kind the sources want.
@@ -83,8 +88,8 @@ impl Reading {
 
     /// Looks through a connection that there is already.
     pub fn of(pool: Pool, connected: Connected, config: &Config) -> Self {
-        let model = Model::new(Facts::new(config.polling.budget), Ui::default());
-        let mut reading = Self { pool, clock: clock(), connected, model };
+        let budget = config.polling.budget;
+        let mut reading = Self { pool, clock: clock(), connected, model: empty(budget), budget };
         reading.take(Observation::Cluster(reading.connected.header.cluster));
         reading
     }
@@ -94,16 +99,38 @@ impl Reading {
         self.model.live()
     }
 
-    /// Reads everything that is to be watched.
+    /// Reads everything that is to be watched. While the members elect a leader it tries again
+    /// for as long as one call may take, as etcdctl does.
     ///
     /// # Errors
     /// When a call fails for another reason than a missing permission.
     pub async fn list(&mut self, watching: &Watching) -> Result<(), Failure> {
-        debug!(?watching, "reading");
-        let Self { clock, connected, model, .. } = self;
-        source::snapshot(connected, watching, clock, &mut |observed| feed(model, observed)).await?;
+        let give_up = Instant::now() + self.pool.settings().command_timeout;
+        while let Err(error) = self.list_once(watching).await {
+            let passing =
+                matches!(error, SourceError::Port(PortError::NoLeader { .. } | PortError::Unreachable { .. }));
+            let again = Instant::now() + AGAIN;
+            if !passing || again > give_up {
+                return Err(unreadable(error, watching));
+            }
+            debug!(%error, "reading again");
+            sleep_until(again).await;
+            self.connected = source::connect(&self.pool).await?;
+            // Half of a list is no list.
+            self.model = empty(self.budget);
+            self.take(Observation::Cluster(self.connected.header.cluster));
+        }
+        if self.connected.is_leaderless() {
+            say(format_args!("lockscope: the members have no leader; this is what one of them last knew"));
+        }
         self.pass_time();
         Ok(())
+    }
+
+    async fn list_once(&mut self, watching: &Watching) -> Result<(), SourceError> {
+        debug!(?watching, endpoint = self.connected.client.endpoint(), "reading");
+        let Self { clock, connected, model, .. } = self;
+        source::snapshot(connected, watching, clock, &mut |observed| feed(model, observed)).await
     }
 
     /// Asks the members about themselves.
@@ -112,7 +139,7 @@ impl Reading {
     /// When the members cannot be listed.
     pub async fn members(&mut self) -> Result<(), Failure> {
         self.take(Observation::Progress(self.connected.header.revision));
-        let Self { pool, clock, connected, model } = self;
+        let Self { pool, clock, connected, model, .. } = self;
         source::poll_members(pool, connected, clock, &mut |observed| feed(model, observed)).await?;
         self.pass_time();
         Ok(())
@@ -149,7 +176,7 @@ impl Reading {
             }
             let (now, later) = rest.split_at(rate.min(rest.len()));
             let next = Instant::now() + BURST;
-            let Self { pool, clock, connected, model } = self;
+            let Self { pool, clock, connected, model, .. } = self;
             let cost = source::poll_leases(pool, connected, now, told.is_some(), clock, &mut |observed| {
                 if let (Some(told), Observation::LeaseTtl(LeaseTtl { lease, keys: Some(keys), .. })) =
                     (&mut told, &observed.what)
@@ -198,6 +225,21 @@ impl Reading {
     /// for those who go on watching.
     fn pass_time(&mut self) {
         update(&mut self.model, Event::Tick(self.clock.now()));
+    }
+}
+
+fn empty(budget: u32) -> Model {
+    Model::new(Facts::new(budget), Ui::default())
+}
+
+/// Says what else can be tried when locks cannot be found through their leases.
+fn unreadable(error: SourceError, watching: &Watching) -> Failure {
+    let needs_leases = *watching == Watching::Discover && !matches!(error, SourceError::NoEndpoint(_));
+    let failure = Failure::from(error);
+    if needs_leases {
+        failure.hint("Finding locks through their leases needs a leader. `lockscope ls ''` reads what one member has.")
+    } else {
+        failure
     }
 }
 

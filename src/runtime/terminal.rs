@@ -1,9 +1,9 @@
 //! The terminal: taken over, drawn on, given back.
 //!
-//! Frames are made into bytes here and written without waiting ([`output`]), one at a time:
+//! Frames are made into bytes here and written without waiting (`output`), one at a time:
 //! while a slow terminal still takes the last frame no other is made, so frames are dropped
 //! whole and never cut, and the loop never waits for the terminal. However the program ends,
-//! [`restore`] has the last word.
+//! `restore` has the last word.
 
 mod events;
 mod output;

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::thread;
 
 use crate::program::lockscope;
-use crate::support::etcd::free_port;
+use crate::store::{Store, json_on, on};
+use crate::support::etcd::{free_port, newest};
 
 /// Serves every connection with `answer` until the test ends; returns where.
 fn server(answer: impl Fn(&mut std::net::TcpStream) + Send + Sync + Clone + 'static) -> SocketAddr {
@@ -92,4 +93,38 @@ fn a_file_for_tls_that_cannot_be_used_is_named_with_its_flag() {
     assert!(ended.stderr.contains("--cert /no/cert.pem"), "{}", ended.stderr);
     let ended = lockscope(["--cacert", "/nonexistent.pem", "info"]).run().expect(6);
     assert!(ended.stderr.contains("--cacert /nonexistent.pem"), "{}", ended.stderr);
+}
+
+#[test]
+fn without_a_quorum_what_one_member_knows_is_told_as_that() {
+    let Some(version) = newest("unreachable: without a quorum") else { return };
+    let mut cluster = version.cluster().members(3).start();
+    Store::of(&cluster).join("/a", 0x1000, 600);
+    cluster.kill(0);
+    cluster.kill(1);
+    // Until the one that is left knows that it is alone, it promises a leader it does not have.
+    let ended = loop {
+        let ended = on(&cluster, ["ls", "", "--ttl", "none"]).run();
+        if ended.code == Some(0) {
+            break ended;
+        }
+        assert!(ended.stderr.contains("leader") || ended.stderr.contains("no answer"), "{}", ended.stderr);
+    };
+    assert!(ended.text().starts_with("/a\tqueue\theld\t"), "{}", ended.text());
+    assert!(ended.stderr.contains("no leader"), "{}", ended.stderr);
+    let ended = on(&cluster, ["ls", "--command-timeout", "1s"]).run().expect(1);
+    assert!(ended.stderr.contains("lockscope ls ''"), "{}", ended.stderr);
+}
+
+#[test]
+fn an_election_is_waited_for() {
+    let Some(version) = newest("unreachable: an election is waited for") else { return };
+    let mut cluster = version.cluster().members(3).start();
+    Store::of(&cluster).join("/a", 0x1000, 600);
+    let members = json_on(&cluster, ["members"]);
+    let leader = members["members"].as_array().unwrap().iter().find(|member| member["role"] == "leader").unwrap();
+    let leader = (0..3).find(|&n| leader["name"] == cluster.name(n)).unwrap();
+    cluster.kill(leader);
+    let ended = on(&cluster, ["ls", "", "--ttl", "none"]).run().expect(0);
+    assert!(ended.text().starts_with("/a\tqueue\theld\t"), "{}", ended.text());
 }

@@ -95,3 +95,17 @@ fn an_unknown_theme_is_told_on_the_shells_screen() {
     tui.shows("drak");
     assert_eq!(tui.left_over(), Vec::<&str>::new());
 }
+
+#[test]
+fn a_persons_own_theme_is_found_beside_the_settings() {
+    let home = tempfile::tempdir().unwrap();
+    let themes = home.path().join("lockscope/themes");
+    std::fs::create_dir_all(&themes).unwrap();
+    std::fs::write(themes.join("mine.toml"), "name = \"mine\"\nground = \"dark\"\n[title]\nfg = \"#123456\"\n")
+        .unwrap();
+    std::fs::write(themes.join("broken.toml"), "name = ").unwrap();
+    let tui = shown(alone(&["--theme", "mine"]).env("XDG_CONFIG_HOME", home.path()));
+    assert!(colours(&tui).contains(&Color::Rgb(0x12, 0x34, 0x56)), "{:?}", colours(&tui));
+    tui.keys("6");
+    tui.shows("string values must be quoted");
+}
