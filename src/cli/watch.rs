@@ -102,17 +102,18 @@ impl Watcher {
         while last.is_none_or(|last| self.next < last || !self.open.is_empty()) {
             let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
             tokio::select! {
-                // A cluster that is busy must not keep the end away.
+                // A cluster that is busy must not keep the end away, nor its leases from being
+                // asked.
                 biased;
                 () = &mut closed => return Err(Failure::ClosedPipe),
                 () = sleep_until(end), if length.is_some() && last.is_none() => {
                     last = Some(self.model.live().timeline.next_seq());
                 }
+                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
                 observed = observations.recv() => match observed {
                     Some(observed) => self.take(observed),
                     None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
                 },
-                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
             }
             self.print(last, to)?;
         }
