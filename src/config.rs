@@ -1,6 +1,6 @@
 //! Settings, merged once into typed values: flags > environment > file > default.
 //!
-//! Each source is read into a [`Layer`]; [`merge`] puts the layers over each other and gives
+//! Each source is read into a [`Layer`]; [`merge()`] puts the layers over each other and gives
 //! the one [`Config`] that the rest of the program sees. Nothing here parses a command line
 //! (that is `cli`) or opens a connection (`port`).
 

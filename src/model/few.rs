@@ -3,17 +3,12 @@
 use std::collections::{BTreeSet, btree_set};
 
 /// None, one, or an ordered set of more.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(super) enum Few<T> {
+    #[default]
     None,
     One(T),
     Many(BTreeSet<T>),
-}
-
-impl<T> Default for Few<T> {
-    fn default() -> Self {
-        Self::None
-    }
 }
 
 impl<T: Copy + Ord> Few<T> {

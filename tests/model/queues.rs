@@ -131,7 +131,7 @@ fn one_lease_tells_what_it_holds_and_what_it_waits_for() {
     store.put("/b/10", "", 0x10);
     let bench = Bench::reading(&store);
     let lease = bench.facts().lease(LeaseId(0x10)).unwrap();
-    assert_eq!(lease.holds().iter().map(|lock| lock.name()).collect::<Vec<_>>(), [b"/a"]);
-    assert_eq!(lease.waits_for().iter().map(|lock| lock.name()).collect::<Vec<_>>(), [b"/b"]);
+    assert_eq!(lease.holds().iter().map(lockscope::model::LockView::name).collect::<Vec<_>>(), [b"/a"]);
+    assert_eq!(lease.waits_for().iter().map(lockscope::model::LockView::name).collect::<Vec<_>>(), [b"/b"]);
     assert_eq!(lease.keys().len(), 2);
 }
