@@ -123,7 +123,7 @@ impl Facts {
     /// Queues and single-key locks that are held by a key without a lease: they never free
     /// by themselves. In no order that means anything.
     pub fn leaseless(&self) -> impl Iterator<Item = LockView<'_>> {
-        self.leaseless.iter().filter_map(|&ix| self.lock(ix)).filter(|lock| lock.is_leaseless())
+        self.leaseless.iter().filter_map(|&ix| self.lock(ix)).filter(LockView::is_leaseless)
     }
 
     /// The lock a key is part of, as a member, by itself, or as a foreign key in a queue.
