@@ -5,7 +5,7 @@ use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 
-use lockscope::domain::{Key, KeyRange, KeyValue, LeaseId, Millis, Revision, Timestamp};
+use lockscope::domain::{Key, KeyRange, KeyValue, LeaseId, Millis, Revision, Term, Timestamp};
 use lockscope::event::{Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
 use lockscope::input::{Hits, Input};
 use lockscope::model::{Facts, Model, Ui};
@@ -47,7 +47,7 @@ fn model(count: i64) -> Model {
     let leases: Vec<LeaseId> = keys.iter().map(|kv| kv.lease).collect();
     tell(Observation::Listed(ListPage { range, revision: Revision(count + 2), keys, first: true, last: true }));
     for lease in leases {
-        tell(Observation::LeaseTtl(LeaseTtl { lease, granted: 60, remaining: 45, keys: None }));
+        tell(Observation::LeaseTtl(LeaseTtl { lease, granted: 60, remaining: 45, keys: None, term: Term(0) }));
     }
     update(&mut model, Event::Input(Input::Resize(COLUMNS, ROWS), Hits::default()));
     update(&mut model, Event::Tick(START + Millis(1_000)));

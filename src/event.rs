@@ -7,7 +7,8 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
-    Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Timestamp,
+    Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Term,
+    Timestamp,
 };
 use crate::input::{Hits, Input};
 
@@ -171,6 +172,9 @@ pub struct LeaseTtl {
     pub remaining: i64,
     /// The keys that hang on it, when they were asked for.
     pub keys: Option<Vec<Key>>,
+    /// The term of the member that answered. A new leader gives every lease its time again, so
+    /// times of two terms cannot be compared. Zero when it is not known.
+    pub term: Term,
 }
 
 /// What a burst of time-to-live questions cost.

@@ -218,6 +218,8 @@ pub enum WatchAnswer {
 /// An answer to the question how long a lease lives, in etcd's own numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeToLive {
+    /// The term of the member that answered.
+    pub term: Term,
     /// Seconds granted; 0 when the lease is gone.
     pub granted: i64,
     /// Seconds left; -1 when the lease is gone. More in [`crate::event::LeaseTtl`].

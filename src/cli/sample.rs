@@ -47,7 +47,7 @@ pub fn list(mut keys: Vec<KeyValue>) -> Vec<Observation> {
 }
 
 pub fn ttl(lease: LeaseId, granted: i64, remaining: i64) -> Observation {
-    Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None })
+    Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None, term: Term(0) })
 }
 
 /// A queue of two whose first lease was polled, a single key, and a registration.

@@ -108,9 +108,10 @@ impl Cluster {
         self.changes.iter()
     }
 
-    /// The highest raft index any reachable member named.
+    /// The highest raft index any member ever named.
     pub fn raft_index(&self) -> RaftIndex {
-        self.answering().map(|status| status.raft_index).max().unwrap_or_default()
+        let last_words = self.members.iter().filter_map(|facts| facts.status.as_ref());
+        last_words.map(|status| status.raft_index).max().unwrap_or_default()
     }
 
     /// The member with this id.

@@ -8,7 +8,7 @@ use std::collections::{BTreeSet, VecDeque};
 
 use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
-use crate::layout::Family;
+use crate::layout::{Family, Layout};
 
 use super::cluster::Cluster;
 use super::group::{Group, GroupIx};
@@ -119,9 +119,18 @@ impl Facts {
         self.locks.len()
     }
 
-    /// All of them, in no order that means anything.
+    /// All of them, in no order that means anything. A key that stands in a lock's queue is
+    /// part of that lock and not listed again by itself.
     pub fn locks(&self) -> impl Iterator<Item = LockView<'_>> {
-        self.locks.iter().map(|(at, lock)| LockView { facts: self, ix: LockIx(at), lock })
+        let views = self.locks.iter().map(|(at, lock)| LockView { facts: self, ix: LockIx(at), lock });
+        views.filter(|view| !self.queues_elsewhere(view.lock))
+    }
+
+    fn queues_elsewhere(&self, lock: &Lock) -> bool {
+        let Made::Alone(Some(key)) = lock.made else { return false };
+        let group = self.keys.get(key).and_then(|entry| self.group(entry.group)).filter(|group| !group.name.is_empty());
+        let queue = group.and_then(|group| group.lock).and_then(|queue| self.locks.get(queue.0));
+        queue.is_some_and(|queue| matches!(queue.recognised.layout, Layout::Queue | Layout::Election))
     }
 
     /// The lock at an index of these facts.

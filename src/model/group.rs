@@ -155,10 +155,10 @@ impl Group {
         self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
     }
 
-    /// Whether keys of another kind queue with the members. Without a member there is no
-    /// queue to see, only a folder.
+    /// Whether keys of another kind queue with the members. Where no member was ever seen there
+    /// is no queue, only a folder; where one was, whatever is left blocks the next.
     fn foreign_queue(&self, layout: Layout) -> bool {
-        matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && !self.members.is_empty()
+        matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && self.lock.is_some()
     }
 
     /// How many members had a lease that a later put took off them.

@@ -10,7 +10,7 @@
 //! never seen by halves. Reads that open a range are quiet: what was there before is no news.
 //! How holds begin and end is in `holds`.
 
-use crate::domain::{KeyEvent, KeyValue, LeaseId, Revision, Timestamp};
+use crate::domain::{KeyEvent, KeyValue, LeaseId, Revision, Term, Timestamp};
 use crate::event::{Change, LeaseTtl, ListPage};
 use crate::layout::Layout;
 use crate::layout::value::decode;
@@ -120,7 +120,8 @@ impl Facts {
 
     /// Takes in a lease's time to live, and settles the causes that waited for it.
     pub(crate) fn take_ttl(&mut self, at: Timestamp, answer: &LeaseTtl) {
-        let exists = self.leases.set_ttl(at, self.cluster.term(), answer);
+        let term = if answer.term == Term::default() { self.cluster.term() } else { answer.term };
+        let exists = self.leases.set_ttl(at, term, answer);
         for open in self.pending.take(answer.lease) {
             let cause = if exists { Cause::Released } else { cause::of_gone_lease(open.expected_end, open.gone_at) };
             self.settle_cause(open, cause);

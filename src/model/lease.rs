@@ -22,6 +22,9 @@ const FOREVER: i64 = 9_223_372_036;
 /// seconds.
 const GRAIN: Millis = Millis(1_500);
 
+/// After so many low polls in a row nobody renews the lease.
+const FALLING: u8 = 2;
+
 /// How long a lease without keys is kept when nobody lists it, and how many of them.
 const IDLE: Millis = Millis(60_000);
 const MOST_IDLE: usize = 10_000;
@@ -46,6 +49,8 @@ pub struct Course {
     term: Term,
     renewed_at: Option<Timestamp>,
     low_polls: u8,
+    /// Since when a lease is known not to be renewed whose time a new leader raised since.
+    unrenewed_since: Option<Timestamp>,
     overdue_since: Option<Timestamp>,
 }
 
@@ -120,6 +125,7 @@ impl Course {
             term,
             renewed_at: None,
             low_polls: 0,
+            unrenewed_since: None,
             overdue_since: None,
         };
         course.note_level();
@@ -130,18 +136,20 @@ impl Course {
         let expected = self.end();
         let comparable = self.is_alive() && self.granted == answer.granted;
         let refreshed = self.term != term;
+        let unrenewed = (self.low_polls >= FALLING).then(|| self.unrenewed_since.unwrap_or(self.full_at()));
         self.granted = answer.granted;
         self.remaining = answer.remaining;
         self.polled_at = at;
         self.term = term;
         if self.is_alive() && comparable {
             let raised = self.end() - expected > GRAIN;
-            // A new leader gives every lease its full time again (lessor.go, `Promote`).
-            if raised && !refreshed {
+            if raised && refreshed {
+                // A new leader gives every lease its full time again (lessor.go, `Promote`). That
+                // is no renewal, and a client that was dead before still is.
+                self.unrenewed_since = unrenewed;
+            } else if raised {
                 self.renewed_at = Some(self.full_at());
-            }
-            if raised {
-                self.low_polls = 0;
+                self.unrenewed_since = None;
             }
         }
         self.note_level();
@@ -149,7 +157,11 @@ impl Course {
 
     fn note_level(&mut self) {
         let low = self.is_alive() && self.remaining.saturating_mul(5) < self.granted.saturating_mul(3);
-        self.low_polls = if low { self.low_polls.saturating_add(1) } else { 0 };
+        self.low_polls = match self.unrenewed_since {
+            Some(_) => FALLING,
+            None if low => self.low_polls.saturating_add(1),
+            None => 0,
+        };
         self.overdue_since = match self.overdue_since {
             _ if self.granted <= 0 || self.remaining > 0 => None,
             Some(since) => Some(since),
@@ -196,8 +208,8 @@ impl Course {
         if self.is_gone() || self.remaining >= FOREVER {
             return Renewal::Unknown;
         }
-        if self.overdue_since.is_some() || self.low_polls >= 2 {
-            return Renewal::NotRenewed { since: now.since(self.full_at()) };
+        if self.overdue_since.is_some() || self.low_polls >= FALLING {
+            return Renewal::NotRenewed { since: now.since(self.unrenewed_since.unwrap_or(self.full_at())) };
         }
         self.renewed_at.map_or(Renewal::Unknown, |at| Renewal::Renewed { ago: now.since(at) })
     }
@@ -386,7 +398,7 @@ mod tests {
     }
 
     fn poll(leases: &mut Leases, at: i64, term: u64, granted: i64, remaining: i64) -> bool {
-        let answer = LeaseTtl { lease: L, granted, remaining, keys: None };
+        let answer = LeaseTtl { lease: L, granted, remaining, keys: None, term: Term(0) };
         leases.set_ttl(Timestamp(at), Term(term), &answer)
     }
 
@@ -424,6 +436,19 @@ mod tests {
     }
 
     #[test]
+    fn a_dead_client_stays_dead_when_a_new_leader_refreshes_its_lease() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 60, 35);
+        poll(&mut leases, 5_000, 3, 60, 30);
+        poll(&mut leases, 10_000, 4, 60, 60);
+        assert_eq!(leases.renewal(L, Timestamp(10_000)), Renewal::NotRenewed { since: Millis(35_000) });
+        poll(&mut leases, 20_000, 4, 60, 50);
+        assert_eq!(leases.renewal(L, Timestamp(20_000)), Renewal::NotRenewed { since: Millis(45_000) });
+        poll(&mut leases, 21_000, 4, 60, 60);
+        assert_eq!(leases.renewal(L, Timestamp(21_000)), Renewal::Renewed { ago: Millis(0) });
+    }
+
+    #[test]
     fn a_lease_kept_at_a_third_is_never_called_dead() {
         let mut leases = leases();
         for second in 0..60 {
@@ -453,7 +478,11 @@ mod tests {
         let mut leases = leases();
         leases.set_listed(&[L, LeaseId(8)]);
         poll(&mut leases, 0, 1, 60, 50);
-        leases.set_ttl(Timestamp(0), Term(1), &LeaseTtl { lease: LeaseId(8), granted: 10, remaining: 4, keys: None });
+        leases.set_ttl(
+            Timestamp(0),
+            Term(1),
+            &LeaseTtl { lease: LeaseId(8), granted: 10, remaining: 4, keys: None, term: Term(0) },
+        );
         let soonest: Vec<LeaseId> = leases.soonest().map(|(_, id)| id).collect();
         assert_eq!(soonest, [LeaseId(8), L]);
         leases.set_listed(&[L]);

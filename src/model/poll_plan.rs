@@ -213,7 +213,7 @@ mod tests {
     }
 
     fn polled(leases: &mut Leases, id: i64, remaining: i64) {
-        let answer = LeaseTtl { lease: LeaseId(id), granted: 60, remaining, keys: None };
+        let answer = LeaseTtl { lease: LeaseId(id), granted: 60, remaining, keys: None, term: Term(0) };
         leases.set_ttl(Timestamp(0), Term(1), &answer);
     }
 

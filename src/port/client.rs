@@ -19,7 +19,7 @@ use super::{
     WatchId, WatchRange, WatchStream, Written, convert,
 };
 use crate::config::{Connection, Credentials};
-use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, Status};
+use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, Status, Term};
 
 /// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
 /// than a page of a list or what a watch tells after a pause.
@@ -199,8 +199,9 @@ impl Etcd for Client {
             answer => (answer?, keys),
         };
         let answer = answer.0;
+        let term = Term(answer.header.map_or(0, |header| header.raft_term));
         let keys = keys.then(|| answer.keys.into_iter().map(Key::from).collect());
-        Ok(TimeToLive { granted: answer.granted_ttl, remaining: answer.ttl, keys })
+        Ok(TimeToLive { term, granted: answer.granted_ttl, remaining: answer.ttl, keys })
     }
 
     async fn leases(&self) -> Result<Vec<LeaseId>, PortError> {

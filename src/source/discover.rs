@@ -321,7 +321,7 @@ mod tests {
 
     fn answer(lease: i64, keys: &[&str]) -> LeaseTtl {
         let keys = Some(keys.iter().map(|&key| Key::from(key)).collect());
-        LeaseTtl { lease: LeaseId(lease), granted: 10, remaining: 9, keys }
+        LeaseTtl { lease: LeaseId(lease), granted: 10, remaining: 9, keys, term: crate::domain::Term(0) }
     }
 
     #[test]

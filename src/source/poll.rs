@@ -53,7 +53,13 @@ impl Burst {
         loop {
             match self.answers.next().await? {
                 (lease, Ok(told)) => {
-                    return Some(LeaseTtl { lease, granted: told.granted, remaining: told.remaining, keys: told.keys });
+                    return Some(LeaseTtl {
+                        lease,
+                        granted: told.granted,
+                        remaining: told.remaining,
+                        keys: told.keys,
+                        term: told.term,
+                    });
                 }
                 (_, Err(error)) => {
                     self.failed += 1;

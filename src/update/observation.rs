@@ -60,7 +60,15 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.note_listed();
             true
         }
-        Observation::LeaseList(ids) => facts.take_lease_list(&ids),
+        Observation::LeaseList(ids) => {
+            let news = facts.take_lease_list(&ids);
+            let listed = facts.link.listed;
+            if ids.is_empty() {
+                // No lease leads anywhere: there is nothing to wait for.
+                facts.note_listed();
+            }
+            news || facts.link.listed != listed
+        }
         Observation::LeaseTtl(answer) => {
             facts.take_ttl(at, &answer);
             true

@@ -1,6 +1,8 @@
 //! A small world for the tests of `update`: locks with waiters, and hands that press keys.
 
-use crate::domain::{ClusterId, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Timestamp};
+use crate::domain::{
+    ClusterId, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Term, Timestamp,
+};
 use crate::effect::{Effect, Effects};
 use crate::event::{Change, Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
 use crate::input::{Chord, Code, Extent, Hits, Input, Mouse, MouseKind, Pane, Rect, Target};
@@ -92,7 +94,7 @@ impl World {
 
     /// Answers the poll of a lease.
     pub fn ttl(&mut self, lease: LeaseId, granted: i64, remaining: i64) {
-        self.observe(Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None }));
+        self.observe(Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None, term: Term(0) }));
     }
 
     /// Lets time pass.

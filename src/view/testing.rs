@@ -161,7 +161,13 @@ impl Cluster {
     }
 
     pub fn ttl(&mut self, lease: i64, granted: i64, remaining: i64) {
-        self.tell(Observation::LeaseTtl(LeaseTtl { lease: LeaseId(lease), granted, remaining, keys: None }));
+        self.tell(Observation::LeaseTtl(LeaseTtl {
+            lease: LeaseId(lease),
+            granted,
+            remaining,
+            keys: None,
+            term: Term(0),
+        }));
     }
 
     /// Draws a frame of the whole program.

@@ -135,3 +135,43 @@ fn one_lease_tells_what_it_holds_and_what_it_waits_for() {
     assert_eq!(lease.waits_for().iter().map(lockscope::model::LockView::name).collect::<Vec<_>>(), [b"/b"]);
     assert_eq!(lease.keys().len(), 2);
 }
+
+#[test]
+fn a_stray_key_holds_a_lock_even_when_nobody_queues_behind_it() {
+    let mut store = Store::new();
+    let stray = store.put("/jobs/a/stray", "v", 0);
+    store.put("/jobs/a/10", "", 0x10);
+    let mut bench = Bench::reading(&store);
+    store.delete(&["/jobs/a/10"]);
+    bench.watch(&store);
+    let lock = bench.facts().lock_named(b"/jobs/a").unwrap();
+    assert_eq!((lock.state(), lock.free_since()), (LockState::Held, None));
+    assert_eq!(lock.holder().unwrap().token(), Revision(stray));
+    assert!(lock.is_leaseless(), "nothing frees it by itself");
+    store.put("/jobs/a/20", "", 0x20);
+    bench.watch(&store);
+    assert_eq!(bench.story(), ["/jobs/a/10 gave up: pending", "/jobs/a/20 enqueued"]);
+    store.delete(&["/jobs/a/stray"]);
+    bench.watch(&store);
+    let lock = bench.facts().lock_named(b"/jobs/a").unwrap();
+    assert_eq!(lock.holder().unwrap().lease(), LeaseId(0x20));
+}
+
+#[test]
+fn a_key_in_a_queue_is_no_second_lock() {
+    let mut store = Store::new();
+    store.put("/zk/lock/leader", "host-a", 5);
+    store.put("/zk/lock/10", "", 0x10);
+    let bench = Bench::reading(&store);
+    let names: Vec<_> = bench.facts().locks().map(|lock| lock.name().to_vec()).collect();
+    assert_eq!(names, [b"/zk/lock".to_vec()]);
+}
+
+#[test]
+fn no_leases_at_all_means_that_everything_is_read() {
+    let mut bench = Bench::new();
+    bench.observe(lockscope::event::Observation::Scope(Vec::new()));
+    assert!(!bench.facts().link.listed);
+    bench.observe(lockscope::event::Observation::LeaseList(Vec::new()));
+    assert!(bench.facts().link.listed);
+}

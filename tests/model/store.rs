@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use lockscope::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision, Timestamp};
+use lockscope::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision, Term, Timestamp};
 use lockscope::effect::Effect;
 use lockscope::event::{Change, Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
-use lockscope::model::{Facts, Model, Ui, What};
+use lockscope::model::{Facts, KeyView, Model, Ui, What};
 use lockscope::update::update;
 
 /// One step of a store's history.
@@ -137,7 +137,13 @@ impl Bench {
     }
 
     pub fn ttl(&mut self, lease: i64, granted: i64, remaining: i64) {
-        self.observe(Observation::LeaseTtl(LeaseTtl { lease: LeaseId(lease), granted, remaining, keys: None }));
+        self.observe(Observation::LeaseTtl(LeaseTtl {
+            lease: LeaseId(lease),
+            granted,
+            remaining,
+            keys: None,
+            term: Term(0),
+        }));
     }
 
     /// Lets time pass; returns the leases the model wants asked.
@@ -180,7 +186,11 @@ pub fn picture(facts: &Facts) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut rows: Vec<String> = facts
         .locks()
-        .filter(|lock| lock.holder().is_some())
+        // A queue that only a stray key is left of is known from before, by nobody else.
+        .filter(|lock| {
+            let shaped = |key: KeyView<'_>| !key.is_foreign(lock.layout());
+            lock.holders().chain(lock.waiters().map(|waiter| waiter.key)).any(shaped)
+        })
         .map(|lock| {
             let holders: Vec<String> = lock.holders().map(|key| text(key.key())).collect();
             let waiters: Vec<String> =
