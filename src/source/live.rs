@@ -70,8 +70,8 @@ pub(super) struct Wish {
 
 /// Watches until `shutdown`, or until nobody reads `observations` any more.
 ///
-/// `lease_polls` brings leases to ask, in the order they matter; while a burst runs the newest
-/// wish replaces older ones. All tasks have ended when this returns.
+/// `lease_polls` brings leases to ask, in the order they matter; what comes while a burst runs is
+/// asked together in the next. All tasks have ended when this returns.
 pub async fn run(
     pool: Pool,
     watching: Watching,
