@@ -141,6 +141,13 @@ pub enum WatchLoss {
         /// The server's reason.
         why: String,
     },
+    /// The same address and the same cluster id, but the store's history began anew: a member
+    /// was started with an empty data folder. Nothing that was told before holds any more;
+    /// keys, leases, revisions and terms are those of another store.
+    BeganAnew {
+        /// What told so.
+        why: String,
+    },
     /// The connection died; the watch resumes at the revision after the last one seen.
     Transport {
         /// The transport's reason.

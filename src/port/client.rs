@@ -110,19 +110,6 @@ impl Client {
         Self { shared: Arc::clone(&self.shared), deadline }
     }
 
-    /// Logs in again, for a stream that was opened with a login that ran out.
-    ///
-    /// # Errors
-    /// As [`Client::connect`].
-    pub async fn log_in_again(&self) -> Result<(), PortError> {
-        let refreshed = tokio::time::timeout(self.deadline, self.shared.etcd.refresh_token()).await;
-        match refreshed {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.asked("log in").failed(&error)),
-            Err(_) => Err(self.asked("log in").late(self.deadline)),
-        }
-    }
-
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
         Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }

@@ -70,9 +70,12 @@ impl Poller {
         contact: &watch::Receiver<Option<Contact>>,
         answers: &mpsc::Sender<(MemberId, Answer)>,
     ) -> Result<(), Stopped> {
-        let Some(client) = contact.borrow().as_ref().map(|contact| contact.client.with_deadline(ANSWER)) else {
-            return Ok(());
-        };
+        let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(()) };
+        if self.leadership.send_if_modified(|known| known.live_in(life)) {
+            // Whoever reads has forgotten everything with the old store, the members included.
+            (self.members, self.errors, self.alarms) = (Vec::new(), HashMap::new(), None);
+        }
+        let client = client.with_deadline(ANSWER);
         // Whoever keeps the connection notices when it is gone; here the next try will do.
         let Ok((_, mut members)) = client.members().await else { return Ok(()) };
         members.sort_by_key(|member| member.id);

@@ -204,8 +204,7 @@ impl<'a> Session<'a> {
         let behind = now.revision.0 - told.0;
         if let Some(why) = self.memory.began_anew(now.revision, now.term, index) {
             self.memory.begin_anew();
-            let why = format!("the store began anew: {why}");
-            self.out.tell(Observation::WatchLost(WatchLoss::Cancelled { why })).await?;
+            self.out.tell(Observation::WatchLost(WatchLoss::BeganAnew { why })).await?;
         } else if behind > LONG_GAP {
             self.memory.read_again();
             let why = format!("{behind} revisions were missed; what is there now is read instead of all that happened");

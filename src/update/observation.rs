@@ -53,6 +53,11 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.lose_history();
             true
         }
+        Observation::WatchLost(WatchLoss::BeganAnew { .. }) => {
+            facts.forget_cluster(at);
+            facts.bump_keys();
+            true
+        }
         Observation::Denied(denied) => {
             facts.link.denied.retain(|known| known.range != denied.range);
             facts.link.denied.push(denied);
