@@ -104,6 +104,11 @@ impl Client {
         self.shared.user.get().map(String::as_str)
     }
 
+    /// How long a call may take.
+    pub const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// The same connection with another deadline for each call.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {

@@ -23,11 +23,30 @@ pub(super) const IN_FLIGHT: usize = 16;
 
 /// How long one answer may take: during an election the leader-to-be keeps questions for up
 /// to 7 s, and the rest shall not wait for them.
-const ANSWER: Duration = Duration::from_secs(1);
+pub(super) const ANSWER: Duration = Duration::from_secs(1);
 
 /// How many leases are asked in one burst at most. Those who wish keep to a budget far below
 /// it, and ask again for what was left out.
 const MOST: usize = 1_000;
+
+/// How long one answer may take, and how often a question is asked that got none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    deadline: Duration,
+    tries: u32,
+}
+
+impl Patience {
+    /// A question that is not answered in time is given up.
+    pub const fn once(deadline: Duration) -> Self {
+        Self { deadline, tries: 1 }
+    }
+
+    /// A question that is not answered in time is asked once more.
+    pub const fn twice(deadline: Duration) -> Self {
+        Self { deadline, tries: 2 }
+    }
+}
 
 /// Questions that are asked together.
 pub(super) struct Burst {
@@ -40,13 +59,22 @@ pub(super) struct Burst {
 
 impl Burst {
     /// Asks each of `leases`, in this order.
-    pub fn new(client: &Client, leases: Vec<LeaseId>, with_keys: bool) -> Self {
-        let client = client.with_deadline(ANSWER);
+    pub fn new(client: &Client, leases: Vec<LeaseId>, with_keys: bool, patience: Patience) -> Self {
+        let client = client.with_deadline(patience.deadline);
         let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
         let answers = iter(leases)
             .map(move |lease| {
                 let client = client.clone();
-                async move { (lease, client.time_to_live(lease, with_keys).await) }
+                async move {
+                    let mut answer = client.time_to_live(lease, with_keys).await;
+                    for _ in 1..patience.tries {
+                        if !matches!(answer, Err(PortError::Deadline { .. } | PortError::Unreachable { .. })) {
+                            break;
+                        }
+                        answer = client.time_to_live(lease, with_keys).await;
+                    }
+                    (lease, answer)
+                }
             })
             .buffer_unordered(IN_FLIGHT)
             .boxed();
@@ -108,7 +136,7 @@ async fn keep_serving(
         };
         let client = at_leader.or_else(|| contact.borrow().as_ref().map(|contact| contact.client.clone()));
         let cost = if let Some(client) = client {
-            let mut burst = Burst::new(&client, leases, false);
+            let mut burst = Burst::new(&client, leases, false, Patience::once(ANSWER));
             while let Some(ttl) = burst.next().await {
                 out.tell(Observation::LeaseTtl(ttl)).await?;
             }
