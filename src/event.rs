@@ -4,6 +4,8 @@
 //! turns hands into input, a timer turns time into ticks. Whatever is not in here, the model
 //! cannot know, which is why a recording of the observations replays to the same model.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 use crate::domain::{
@@ -68,10 +70,38 @@ pub enum Observation {
         /// The member that was asked.
         member: MemberId,
         /// Its answer, or the reason there is none.
-        answer: Result<Status, String>,
+        answer: Result<Status, NoStatus>,
     },
     /// All alarms that are raised now.
     Alarms(Vec<Alarm>),
+}
+
+/// Why a member says nothing of itself.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum NoStatus {
+    /// It could not be asked, or did not answer in time.
+    Unreachable(String),
+    /// It answers, but this user may not ask: etcd tells its status to root only from 3.5.30 on
+    /// when users have to log in.
+    Denied(String),
+}
+
+impl NoStatus {
+    /// The reason in words, as one line.
+    pub fn why(&self) -> &str {
+        match self {
+            Self::Unreachable(why) | Self::Denied(why) => why,
+        }
+    }
+}
+
+impl fmt::Display for NoStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unreachable(why) => f.write_str(why),
+            Self::Denied(why) => write!(f, "not allowed: {why}"),
+        }
+    }
 }
 
 /// The state of the connection to the cluster.
@@ -140,6 +170,13 @@ pub enum WatchLoss {
     /// The server cancelled it.
     Cancelled {
         /// The server's reason.
+        why: String,
+    },
+    /// The same address and the same cluster id, but the store's history began anew: a member
+    /// was started with an empty data folder. Nothing that was told before holds any more;
+    /// keys, leases, revisions and terms are those of another store.
+    BeganAnew {
+        /// What told so.
         why: String,
     },
     /// The connection died; the watch resumes at the revision after the last one seen.

@@ -98,7 +98,8 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
         let id = facts.link.cluster_id.map(|id| id.to_string());
         rows.push(row("cluster-id", id.as_deref()));
         for member in facts.cluster.members() {
-            let version = member.status.as_ref().map_or("unreachable", |status| status.version.as_str());
+            let version =
+                member.status.as_ref().map_or(facts.cluster.role(member).name(), |status| status.version.as_str());
             let text = format!("{} {} {version}", member.member.id, member.member.name);
             rows.push(row("member", Some(&text)));
         }

@@ -7,6 +7,7 @@ use super::json;
 use super::reading::Reading;
 use super::table::{self, Align, Column};
 use crate::config::{Config, Format};
+use crate::event::NoStatus;
 use crate::model::{Facts, MemberFacts};
 use crate::view::text::escape_text;
 
@@ -51,7 +52,8 @@ fn row(facts: &Facts, of: &MemberFacts) -> [String; 13] {
     let status = status.as_ref().filter(|_| error.is_none());
     let endpoint = status.map(|status| &status.endpoint).or(member.client_urls.first());
     let alarms = facts.cluster.alarms().iter().filter(|alarm| alarm.member == member.id);
-    let errors = error.iter().chain(status.into_iter().flat_map(|status| &status.errors));
+    let errors =
+        error.iter().map(NoStatus::to_string).chain(status.into_iter().flat_map(|status| status.errors.clone()));
     [
         member.id.to_string(),
         escape_text(&member.name).into_owned(),
@@ -65,7 +67,7 @@ fn row(facts: &Facts, of: &MemberFacts) -> [String; 13] {
         status.map(|status| escape_text(&status.version).into_owned()).unwrap_or_default(),
         table::number(status.map(|status| status.latency.0)),
         alarms.map(|alarm| alarm.kind.name()).collect::<Vec<_>>().join(","),
-        errors.map(|error| escape_text(error).into_owned()).collect::<Vec<_>>().join("; "),
+        errors.map(|error| escape_text(&error).into_owned()).collect::<Vec<_>>().join("; "),
     ]
 }
 
@@ -75,6 +77,9 @@ mod tests {
 
     use super::*;
     use crate::cli::sample;
+    use crate::domain::{MemberId, Timestamp};
+    use crate::event::{Event, Observation, Stamped};
+    use crate::update::update;
 
     fn printed(format: Format) -> String {
         let mut out = Vec::new();
@@ -108,6 +113,19 @@ mod tests {
         assert_eq!((&silent["role"], &silent["term"]), (&json!("unreachable"), &Value::Null));
         assert_eq!(silent["errors"], json!(["connection refused"]));
         assert_eq!(document["alarms"], json!([{"member": "a2", "alarm": "NOSPACE"}]));
+    }
+
+    #[test]
+    fn a_member_that_may_not_be_asked_says_so() {
+        let mut model = sample::members();
+        let answer = Err(NoStatus::Denied("permission denied".into()));
+        let what = Observation::Status { member: MemberId(0xa3), answer };
+        update(&mut model, Event::Observed(Stamped { at: Timestamp(1_700_000_001_000), what }));
+        let mut out = Vec::new();
+        print(model.shown(), Format::Simple, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        let denied: Vec<_> = text.lines().nth(2).unwrap().split('\t').collect();
+        assert_eq!((denied[3], denied[12]), ("unknown", "not allowed: permission denied"));
     }
 
     #[test]

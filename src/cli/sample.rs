@@ -4,7 +4,7 @@ use crate::domain::{
     Alarm, AlarmKind, ClusterId, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status,
     Term, Timestamp,
 };
-use crate::event::{Event, LeaseTtl, ListPage, Observation, Stamped};
+use crate::event::{Event, LeaseTtl, ListPage, NoStatus, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::update::update;
 
@@ -89,7 +89,7 @@ pub fn members() -> Model {
         Observation::Members(vec![member(0xa1, "a", 1), member(0xa2, "b", 3), member(0xa3, "c\x1b[2J", 5)]),
         answer(0xa1, Ok(status(1, 100))),
         answer(0xa2, Ok(status(3, 98))),
-        answer(0xa3, Err("connection refused".into())),
+        answer(0xa3, Err(NoStatus::Unreachable("connection refused".into()))),
         Observation::Alarms(vec![Alarm { member: MemberId(0xa2), kind: AlarmKind::NoSpace }]),
     ])
 }

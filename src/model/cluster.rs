@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use crate::domain::{Alarm, Member, MemberId, RaftIndex, Status, Term, Timestamp};
+use crate::event::NoStatus;
 
 /// How many leader changes are remembered.
 const REMEMBERED_CHANGES: usize = 64;
@@ -28,7 +29,28 @@ pub struct MemberFacts {
     /// When it said so.
     pub answered_at: Option<Timestamp>,
     /// Why the last question was not answered.
-    pub error: Option<String>,
+    pub error: Option<NoStatus>,
+}
+
+impl MemberFacts {
+    /// Why it could not be reached the last time, in words; `None` when it answered, if only
+    /// that it may not be asked.
+    pub fn unreachable(&self) -> Option<&str> {
+        match &self.error {
+            Some(NoStatus::Unreachable(why)) => Some(why),
+            _ => None,
+        }
+    }
+
+    /// Whether it is there, as far as is known: it said something of itself, or that it may not
+    /// be asked.
+    pub const fn is_up(&self) -> bool {
+        match &self.error {
+            Some(NoStatus::Unreachable(_)) => false,
+            Some(NoStatus::Denied(_)) => true,
+            None => self.status.is_some(),
+        }
+    }
 }
 
 /// What part a member plays.
@@ -42,7 +64,7 @@ pub enum Role {
     Learner,
     /// It does not answer.
     Unreachable,
-    /// It was not asked yet.
+    /// It was not asked yet, or may not be asked.
     Unknown,
 }
 
@@ -122,7 +144,8 @@ impl Cluster {
     /// What part a member plays now.
     pub fn role(&self, facts: &MemberFacts) -> Role {
         match &facts.status {
-            _ if facts.error.is_some() => Role::Unreachable,
+            _ if facts.unreachable().is_some() => Role::Unreachable,
+            _ if facts.error.is_some() => Role::Unknown,
             None => Role::Unknown,
             Some(status) if status.learner => Role::Learner,
             Some(_) if self.leader == Some(facts.member.id) => Role::Leader,
@@ -161,7 +184,12 @@ impl Cluster {
     ///
     /// A leader counts when the member that names it is in the newest term: a member that
     /// was cut off keeps an old leader in its mind (Raft §5.1, terms as a logical clock).
-    pub fn set_status(&mut self, at: Timestamp, id: MemberId, answer: Result<Status, String>) -> Option<LeaderChange> {
+    pub fn set_status(
+        &mut self,
+        at: Timestamp,
+        id: MemberId,
+        answer: Result<Status, NoStatus>,
+    ) -> Option<LeaderChange> {
         let facts = self.members.iter_mut().find(|facts| facts.member.id == id)?;
         match answer {
             Ok(status) => {
@@ -256,11 +284,26 @@ mod tests {
         let mut cluster = three();
         cluster.set_status(Timestamp(1), MemberId(1), Ok(status(4, 1)));
         cluster.set_status(Timestamp(2), MemberId(2), Ok(status(4, 1)));
-        cluster.set_status(Timestamp(3), MemberId(2), Err("deadline".into()));
+        cluster.set_status(Timestamp(3), MemberId(2), Err(NoStatus::Unreachable("deadline".into())));
         let roles: Vec<Role> = cluster.members().iter().map(|facts| cluster.role(facts)).collect();
         assert_eq!(roles, [Role::Leader, Role::Unreachable, Role::Unknown]);
         assert_eq!(cluster.lag(&cluster.members()[0]), Some(6));
         assert_eq!(cluster.lag(&cluster.members()[1]), None);
+    }
+
+    #[test]
+    fn a_member_that_may_not_be_asked_is_unknown_and_not_unreachable() {
+        let mut cluster = three();
+        cluster.set_status(Timestamp(1), MemberId(1), Ok(status(4, 1)));
+        for id in [1, 2] {
+            let denied = NoStatus::Denied("permission denied".into());
+            cluster.set_status(Timestamp(2), MemberId(id), Err(denied));
+        }
+        let roles: Vec<Role> = cluster.members().iter().map(|facts| cluster.role(facts)).collect();
+        assert_eq!(roles, [Role::Unknown, Role::Unknown, Role::Unknown]);
+        let up: Vec<_> = cluster.members().iter().map(|facts| (facts.is_up(), facts.unreachable())).collect();
+        assert_eq!(up, [(true, None), (true, None), (false, None)]);
+        assert_eq!(cluster.leader(), Some(MemberId(1)), "what was known stays");
     }
 
     #[test]

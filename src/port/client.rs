@@ -104,23 +104,15 @@ impl Client {
         self.shared.user.get().map(String::as_str)
     }
 
+    /// How long a call may take.
+    pub const fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
     /// The same connection with another deadline for each call.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
         Self { shared: Arc::clone(&self.shared), deadline }
-    }
-
-    /// Logs in again, for a stream that was opened with a login that ran out.
-    ///
-    /// # Errors
-    /// As [`Client::connect`].
-    pub async fn log_in_again(&self) -> Result<(), PortError> {
-        let refreshed = tokio::time::timeout(self.deadline, self.shared.etcd.refresh_token()).await;
-        match refreshed {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(self.asked("log in").failed(&error)),
-            Err(_) => Err(self.asked("log in").late(self.deadline)),
-        }
     }
 
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {

@@ -132,11 +132,6 @@ pub enum PortError {
 }
 
 impl PortError {
-    /// Whether another endpoint, or the same a little later, may do better.
-    pub fn is_transient(&self) -> bool {
-        matches!(self, Self::Unreachable { .. } | Self::Deadline { .. } | Self::NoLeader { .. })
-    }
-
     /// Whether the connection itself is of no use, as opposed to this one question.
     pub fn is_connection(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::NotEtcd { .. } | Self::Tls { .. } | Self::BadEndpoint { .. })

@@ -4,7 +4,7 @@
 //! already, so that a dead or paused first endpoint delays nothing. A password is sent only
 //! to a server that said which member it is, unless it tells nobody but users.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -192,13 +192,20 @@ impl Pool {
     }
 
     /// Remembers where members serve clients, to be tried when every configured endpoint is
-    /// lost. URLs without TLS are left out when the configured endpoints have it.
+    /// lost. URLs without TLS are left out when the configured endpoints have it. Connections to
+    /// where no member is any more are closed.
     pub fn learn(&self, members: &[Member]) {
         let configured = &self.shared.connection.endpoints;
         let tls = configured.iter().all(|endpoint| endpoint.starts_with("https://"));
         let urls = members.iter().flat_map(|member| &member.client_urls);
         let new = urls.filter(|url| !configured.contains(url) && (!tls || url.starts_with("https://")));
-        self.state().learnt = new.cloned().collect();
+        let mut state = self.state();
+        let state = &mut *state;
+        state.learnt = new.cloned().collect();
+        let ids: HashSet<_> = members.iter().map(|member| member.id).collect();
+        state.routes.retain(|member, _| ids.contains(member));
+        let used: HashSet<_> = configured.iter().chain(&state.learnt).chain(state.routes.values()).collect();
+        state.clients.retain(|endpoint, _| used.contains(endpoint));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -333,6 +340,28 @@ mod tests {
         let done = order_of(&[("refusing", 1), ("good", 10)]).await;
         assert_eq!(done.iter().map(|done| &*done.0).collect::<Vec<_>>(), ["refusing", "good"]);
         assert!(done[1].1 <= 20, "{done:?}");
+    }
+
+    #[tokio::test]
+    async fn connections_to_where_no_member_is_any_more_are_closed() {
+        let mut listening = Vec::new();
+        for _ in 0..3 {
+            listening.push(tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap());
+        }
+        let urls: Vec<_> =
+            listening.iter().map(|listener| format!("http://{}", listener.local_addr().unwrap())).collect();
+        let settings = Connection { endpoints: urls[..1].to_vec(), ..Connection::default() };
+        let pool = Pool::new(settings.clone());
+        for (id, url) in (1..).zip(&urls) {
+            let client = Client::open(url, &settings).await.unwrap();
+            pool.state().routes.insert(MemberId(id), url.clone());
+            pool.state().clients.insert(url.clone(), client);
+        }
+        let member =
+            |id, url: &String| Member { id: MemberId(id), client_urls: vec![url.clone()], ..Member::default() };
+        pool.learn(&[member(1, &urls[0]), member(2, &urls[1])]);
+        let open: HashSet<_> = pool.state().clients.keys().cloned().collect();
+        assert_eq!(open, urls[..2].iter().cloned().collect());
     }
 
     #[test]

@@ -3,7 +3,9 @@
 //! A lock's keys share everything before their last slash, its group; around the group may be
 //! keys that belong to it and have no lease. So what is watched is the directory that holds
 //! the group: `/jobs/reindex/1f` leads to `/jobs/`. A group at the root leads to itself,
-//! because its directory would be everything. Pure: it is told keys and counts.
+//! because its directory would be everything. A directory that was not counted yet, or has very
+//! many keys, is left for the groups in it. What turns out to hold no key twice running is
+//! forgotten, because locks named by job would pile up for ever. Pure: it is told keys and counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,10 +26,12 @@ const DATA: [&[u8]; 2] = [b"/registry/events/", b"/registry/masterleases/"];
 /// The ranges found so far.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cover {
-    /// Each directory with the groups in it that have leases.
+    /// Each directory with the groups in it that have leases; none once it is known to be small.
     directories: BTreeMap<Vec<u8>, Directory>,
     /// Keys that stand alone.
     singles: BTreeSet<Vec<u8>>,
+    /// Places that held no key when they were last looked at.
+    empty: BTreeSet<KeyRange>,
 }
 
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -57,12 +61,17 @@ impl Cover {
     pub fn add(&mut self, key: &[u8]) -> bool {
         match home(key) {
             Home::Nowhere => false,
-            Home::Alone => self.singles.insert(key.to_vec()),
+            Home::Alone => {
+                self.empty.remove(&KeyRange::single(key));
+                self.singles.insert(key.to_vec())
+            }
             Home::In { directory, group } => {
-                let new = !self.directories.contains_key(&directory);
-                let directory = self.directories.entry(directory).or_default();
-                let new_group = directory.groups.insert(group);
-                new || (new_group && directory.size == Size::Many)
+                if !self.empty.is_empty() {
+                    self.empty.remove(&KeyRange::prefix(&directory));
+                    self.empty.remove(&KeyRange::prefix(&group));
+                }
+                let known = self.directories.entry(directory).or_default();
+                known.size != Size::Fine && known.groups.insert(group)
             }
         }
     }
@@ -84,17 +93,65 @@ impl Cover {
     pub fn counted(&mut self, directory: &[u8], keys: i64) {
         if let Some(found) = self.directories.get_mut(directory) {
             found.size = if keys > MANY_KEYS { Size::Many } else { Size::Fine };
+            if found.size == Size::Fine {
+                found.groups.clear();
+            }
         }
+    }
+
+    /// The places that lead to ranges, before these are joined.
+    pub fn places(&self) -> Vec<KeyRange> {
+        let mut places: Vec<_> = self.singles.iter().map(|key| KeyRange::single(key)).collect();
+        for (path, directory) in &self.directories {
+            if directory.size == Size::Fine {
+                places.push(KeyRange::prefix(path));
+            } else {
+                places.extend(directory.groups.iter().map(|group| KeyRange::prefix(group)));
+            }
+        }
+        places
+    }
+
+    /// How many places there are.
+    pub fn len(&self) -> usize {
+        let in_directories = self.directories.values().map(|directory| directory.groups.len().max(1)).sum::<usize>();
+        self.singles.len() + in_directories
+    }
+
+    /// Takes in which of these places hold no key now. One that held none the last time either
+    /// is forgotten: a lock between two holders is empty for a moment only.
+    pub fn looked_at(&mut self, places: Vec<(KeyRange, bool)>) {
+        let mut gone = BTreeSet::new();
+        for (place, is_empty) in places {
+            if !is_empty {
+                self.empty.remove(&place);
+            } else if self.empty.remove(&place) {
+                gone.insert(place);
+            } else {
+                self.empty.insert(place);
+            }
+        }
+        if gone.is_empty() {
+            return;
+        }
+        self.singles.retain(|key| !gone.contains(&KeyRange::single(key)));
+        self.directories.retain(|path, directory| {
+            if directory.size == Size::Fine {
+                return !gone.contains(&KeyRange::prefix(path));
+            }
+            directory.groups.retain(|group| !gone.contains(&KeyRange::prefix(group)));
+            !directory.groups.is_empty()
+        });
     }
 
     /// The ranges: disjoint, in key order, no more than [`MOST_RANGES`].
     pub fn ranges(&self) -> Vec<KeyRange> {
         let mut prefixes = BTreeSet::new();
         for (path, directory) in &self.directories {
-            if directory.size == Size::Many {
-                prefixes.extend(directory.groups.iter().cloned());
-            } else {
+            if directory.size == Size::Fine {
                 prefixes.insert(path.clone());
+            } else {
+                prefixes.extend(directory.groups.iter().cloned());
             }
         }
         let prefixes = outermost(&prefixes);
@@ -252,7 +309,12 @@ mod tests {
         labels(&cover)
     }
 
+    /// The ranges when no directory is large but those that are known to be.
     fn labels(cover: &Cover) -> Vec<String> {
+        let mut cover = cover.clone();
+        for directory in cover.uncounted() {
+            cover.counted(&directory, 1);
+        }
         let name = |range: &KeyRange| {
             let star = if range.end.is_empty() { "" } else { "*" };
             format!("{}{star}", String::from_utf8_lossy(range.label()))
@@ -300,6 +362,45 @@ mod tests {
         assert!(cover.add(b"/data/locks/c/3f"), "a new group is a new range now");
         assert!(!cover.add(b"/data/locks/c/4f"));
         assert_eq!(cover.uncounted(), Vec::<Vec<u8>>::new());
+    }
+
+    #[test]
+    fn a_directory_that_was_not_counted_is_left_for_its_groups() {
+        let mut cover = Cover::default();
+        cover.add(b"/data/locks/a/1f");
+        assert_eq!(cover.ranges(), [KeyRange::prefix(b"/data/locks/a/")]);
+        cover.counted(b"/data/locks/", 1);
+        assert_eq!(cover.ranges(), [KeyRange::prefix(b"/data/locks/")]);
+        assert!(!cover.add(b"/data/locks/b/2f"));
+        assert_eq!(cover.len(), 1, "groups are kept of large directories only");
+    }
+
+    #[test]
+    fn what_holds_no_key_twice_running_is_forgotten() {
+        let mut cover = Cover::default();
+        for key in ["/jobs/7/lock/1f", "/large/a/1f", "/large/b/1f", "alone"] {
+            cover.add(key.as_bytes());
+        }
+        for (directory, keys) in [("/jobs/7/", 1), ("/large/", MANY_KEYS + 1)] {
+            cover.counted(directory.as_bytes(), keys);
+        }
+        let all = ["/jobs/7/*", "/large/a/*", "/large/b/*", "alone"];
+        let look = |cover: &mut Cover, held: &[&[u8]]| {
+            let places = cover.places().into_iter();
+            let looked = places.map(|place| (place.clone(), !held.contains(&place.label()))).collect();
+            cover.looked_at(looked);
+        };
+        assert_eq!((labels(&cover), cover.len()), (all.map(String::from).to_vec(), 4));
+        look(&mut cover, &[b"/large/a/"]);
+        look(&mut cover, &[b"/jobs/7/", b"/large/a/", b"/large/b/", b"alone"]);
+        look(&mut cover, &[b"/large/a/"]);
+        assert_eq!(labels(&cover), all, "not twice running");
+        cover.add(b"/jobs/7/lock/2f");
+        look(&mut cover, &[b"/large/a/"]);
+        assert_eq!(labels(&cover), ["/jobs/7/*", "/large/a/*"], "a new key counts");
+        look(&mut cover, &[]);
+        look(&mut cover, &[]);
+        assert_eq!((cover.len(), cover), (0, Cover::default()));
     }
 
     #[test]

@@ -4,20 +4,25 @@
 //! time, because a lease is granted before its key is put; and a few of the others in turn,
 //! because a lease may get more keys elsewhere. What is seen on keys that are watched already
 //! needs no question.
+//!
+//! These questions are outside the budget for times to live, so they have one of their own: a
+//! round asks a few thousand leases at most, and what is left over waits for the next rounds.
+//! What was found is watched even when a question fails or takes too long; whoever did not
+//! answer is asked again later. Now and then it is looked which places still hold keys.
 
 use std::collections::{HashMap, HashSet};
 use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream::iter;
+use futures::stream::{BoxStream, iter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, sleep, timeout};
 
 use super::cover::{Cover, KUBERNETES_LEASES};
 use super::live::{Contact, Wish};
 use super::out::{Out, Stopped};
-use super::poll::{Burst, IN_FLIGHT};
+use super::poll::{ANSWER, Burst, IN_FLIGHT, Patience};
 use crate::domain::{KeyRange, LeaseId};
 use crate::event::{Denied, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, PortError, Range, Want};
@@ -28,6 +33,16 @@ const EVERY: Duration = Duration::from_secs(2);
 const SELDOMEST: Duration = Duration::from_mins(1);
 /// How many leases are asked before what they lead to is watched.
 const AT_ONCE: usize = 512;
+/// How many leases that nobody asked before are asked in one round.
+const NEW_A_ROUND: usize = 2_000;
+/// How many leases without keys are asked again in one round.
+const EMPTY_A_ROUND: usize = 256;
+/// How often it is looked whether places still hold keys, unless they double before.
+const LOOK_EVERY: Duration = Duration::from_mins(5);
+/// How many places are looked at in one round.
+const LOOKED_AT: usize = 256;
+/// Fewer places than this do not matter.
+const FEW_PLACES: usize = 512;
 /// How many leases whose keys are known are asked again each time.
 const AGAIN: usize = 32;
 /// How long to wait for the keys of new ranges, which name leases that need no question then.
@@ -44,7 +59,17 @@ pub(super) async fn keep_finding(
     out: Out,
 ) {
     let stop = out.clone();
-    let search = Search { finder: Finder::default(), life: None, wish, seen, out, denied: false };
+    let search = Search {
+        finder: Finder::default(),
+        life: None,
+        wish,
+        seen,
+        out,
+        denied: false,
+        places: Vec::new(),
+        last_look: Instant::now(),
+        places_then: 0,
+    };
     let _ = stop.unless_stopped(search.keep(contact)).await;
 }
 
@@ -56,6 +81,11 @@ struct Search {
     seen: mpsc::Receiver<Vec<LeaseId>>,
     out: Out,
     denied: bool,
+    /// Places that are still to be looked at.
+    places: Vec<KeyRange>,
+    /// When the last look at all places began, and how many there were.
+    last_look: Instant,
+    places_then: usize,
 }
 
 /// Why a round ended early.
@@ -85,6 +115,8 @@ impl Search {
                 if self.life.replace(life) != Some(life) {
                     self.finder = Finder::default();
                     self.denied = false;
+                    self.places.clear();
+                    self.places_then = 0;
                 }
                 let start = Instant::now();
                 match self.round(&client).await {
@@ -93,7 +125,9 @@ impl Search {
                     Err(Interrupted::Failed(error)) => tracing::debug!(%error, "looking for locks failed"),
                     Err(Interrupted::Stopped(stopped)) => return Err(stopped),
                 }
-                rest = (start.elapsed() * 99).clamp(EVERY, SELDOMEST);
+                // What is left over shall not wait for a minute.
+                let share = if self.finder.unknown(1).is_empty() { 99 } else { 1 };
+                rest = (start.elapsed() * share).clamp(EVERY, SELDOMEST);
             }
             tokio::select! {
                 changed = contact.changed() => if changed.is_err() { std::future::pending().await },
@@ -112,13 +146,17 @@ impl Search {
         };
         self.finder.alive(&leases);
         self.out.tell(Observation::LeaseList(leases)).await?;
+        let mut failed = None;
         if self.finder.round % KUBERNETES_EVERY == 1 {
-            self.finder.look_for_kubernetes(client).await?;
+            failed = self.finder.look_for_kubernetes(client).await.err();
         }
-        let mut ask = self.finder.due(AGAIN);
-        ask.extend(self.finder.unknown(AT_ONCE));
+        let mut left = NEW_A_ROUND;
+        let mut ask = self.finder.due(EMPTY_A_ROUND, AGAIN);
         loop {
-            let mut burst = Burst::new(client, ask.clone(), true);
+            let new = self.finder.unknown(AT_ONCE.min(left));
+            left -= new.len();
+            ask.extend(new);
+            let mut burst = Burst::new(client, ask.clone(), true, Patience::once(ANSWER));
             while let Some(ttl) = burst.next().await {
                 self.finder.answered(&ttl);
                 self.out.tell(Observation::LeaseTtl(ttl)).await?;
@@ -126,25 +164,41 @@ impl Search {
             self.finder.asked(&ask);
             match burst.end().1 {
                 Some(PortError::Denied { user, why, .. }) => self.deny(user, &why).await?,
-                Some(error) => return Err(error.into()),
-                None => {}
+                error => failed = failed.or(error),
             }
-            self.finder.count(client).await?;
+            let counted = self.finder.count(client).await;
+            // What was found is watched whatever else failed.
             let found = Wish { life: self.life, ranges: self.finder.ranges() };
             let new = self.wish.send_if_modified(|wish| {
                 let new = *wish != found;
                 *wish = found;
                 new
             });
-            if self.finder.unknown(1).is_empty() {
-                return Ok(());
+            if let Some(error) = failed.take().or(counted.err()) {
+                return Err(error.into());
+            }
+            if left == 0 || self.finder.unknown(1).is_empty() {
+                break;
             }
             if new && let Ok(Some(leases)) = timeout(PATIENCE, self.seen.recv()).await {
                 self.finder.all_seen(leases);
             }
             self.take_in_seen();
-            ask = self.finder.unknown(AT_ONCE);
+            ask = Vec::new();
         }
+        Ok(self.look_at_places(client).await?)
+    }
+
+    /// Looks at some places now and then, to forget those that are no more.
+    async fn look_at_places(&mut self, client: &Client) -> Result<(), PortError> {
+        let places = self.finder.cover.len();
+        let doubled = places > FEW_PLACES.max(2 * self.places_then);
+        if self.places.is_empty() && (doubled || self.last_look.elapsed() >= LOOK_EVERY) {
+            self.places = self.finder.cover.places();
+            (self.places_then, self.last_look) = (places, Instant::now());
+        }
+        let some = self.places.split_off(self.places.len().saturating_sub(LOOKED_AT));
+        self.finder.look_at(client, some).await
     }
 
     fn take_in_seen(&mut self) {
@@ -181,6 +235,14 @@ enum Known {
     Keys { round: u32 },
 }
 
+impl Known {
+    /// No keys were found in this round either.
+    fn found_empty(&mut self, round: u32) {
+        let asked = if let Self::Empty { asked, .. } = self { *asked + 1 } else { 1 };
+        *self = Self::Empty { asked, due: round + (1 << asked.min(5)) / 2 };
+    }
+}
+
 impl Finder {
     /// Takes in which leases there are; starts a round.
     pub fn alive(&mut self, leases: &[LeaseId]) {
@@ -211,11 +273,15 @@ impl Finder {
         self.pick(most, |known| *known == Known::Name)
     }
 
-    /// Leases to ask again: those without keys when they are due, and `most` of the others, the
-    /// longest unasked first.
-    pub fn due(&self, most: usize) -> Vec<LeaseId> {
-        let mut due = self.pick(usize::MAX, |known| matches!(known, Known::Empty { due, .. } if *due <= self.round));
-        let mut keyed: Vec<_> = self
+    /// Leases to ask again: `empty` of those without keys that are due, the longest overdue
+    /// first, and `most` of the others, the longest unasked first.
+    pub fn due(&self, empty: usize, most: usize) -> Vec<LeaseId> {
+        let overdue = self.leases.iter().filter_map(|(&lease, known)| match known {
+            Known::Empty { due, .. } if *due <= self.round => Some((*due, lease)),
+            _ => None,
+        });
+        let mut due = oldest(overdue.collect(), empty);
+        let keyed = self
             .leases
             .iter()
             .filter_map(|(&lease, known)| match known {
@@ -223,11 +289,7 @@ impl Finder {
                 _ => None,
             })
             .collect();
-        if keyed.len() > most {
-            keyed.select_nth_unstable(most);
-            keyed.truncate(most);
-        }
-        due.extend(keyed.into_iter().map(|(_, lease)| lease));
+        due.extend(oldest(keyed, most));
         due
     }
 
@@ -235,11 +297,15 @@ impl Finder {
         self.leases.iter().filter(|(_, known)| wanted(known)).map(|(&lease, _)| lease).take(most).collect()
     }
 
-    /// Takes in that these were asked: whoever did not answer is not asked again at once.
+    /// Takes in that these were asked: whoever did not answer is asked again later, as if
+    /// it had no keys.
     pub fn asked(&mut self, leases: &[LeaseId]) {
         for lease in leases {
-            if let Some(known @ Known::Name) = self.leases.get_mut(lease) {
-                *known = Known::Empty { asked: 1, due: self.round + 1 };
+            match self.leases.get_mut(lease) {
+                Some(Known::Keys { .. }) | None => {}
+                // It answered in this round.
+                Some(Known::Empty { due, .. }) if *due > self.round => {}
+                Some(known) => known.found_empty(self.round),
             }
         }
     }
@@ -249,8 +315,7 @@ impl Finder {
         let Some(known) = self.leases.get_mut(&ttl.lease) else { return };
         let keys = ttl.keys.as_deref().unwrap_or_default();
         if keys.is_empty() {
-            let asked = if let Known::Empty { asked, .. } = known { *asked + 1 } else { 1 };
-            *known = Known::Empty { asked, due: self.round + (1 << asked.min(5)) / 2 };
+            known.found_empty(self.round);
         } else {
             *known = Known::Keys { round: self.round };
         }
@@ -265,19 +330,30 @@ impl Finder {
     /// When the connection fails. A directory that may not be counted counts as empty: reading
     /// it says that it is denied.
     pub async fn count(&mut self, client: &Client) -> Result<(), PortError> {
-        let mut counts = iter(self.cover.uncounted())
-            .map(|directory| {
-                let client = client.clone();
-                async move {
-                    let counted = count(&client, &directory).await;
-                    (directory, counted)
-                }
-            })
-            .buffer_unordered(IN_FLIGHT)
-            .boxed();
+        let directories = self.cover.uncounted().into_iter().map(|path| KeyRange::prefix(&path)).collect();
+        let mut counts = counts(client, directories);
+        let mut failed = None;
         while let Some((directory, counted)) = counts.next().await {
-            self.cover.counted(&directory, counted?);
+            match counted {
+                Ok(keys) => self.cover.counted(directory.start.as_bytes(), keys.unwrap_or(0)),
+                Err(error) => failed = Some(error),
+            }
         }
+        failed.map_or(Ok(()), Err)
+    }
+
+    /// Looks at places, to forget those that hold no key any more.
+    ///
+    /// # Errors
+    /// When the connection fails.
+    pub async fn look_at(&mut self, client: &Client, places: Vec<KeyRange>) -> Result<(), PortError> {
+        let mut counts = counts(client, places);
+        let mut looked = Vec::new();
+        while let Some((place, counted)) = counts.next().await {
+            // What may not be counted may well be there.
+            looked.push((place, counted? == Some(0)));
+        }
+        self.cover.looked_at(looked);
         Ok(())
     }
 
@@ -286,7 +362,7 @@ impl Finder {
     /// # Errors
     /// When the connection fails.
     pub async fn look_for_kubernetes(&mut self, client: &Client) -> Result<(), PortError> {
-        if count(client, KUBERNETES_LEASES).await? > 0 {
+        if count(client, KeyRange::prefix(KUBERNETES_LEASES)).await?.is_some_and(|keys| keys > 0) {
             self.cover.add_directory(KUBERNETES_LEASES);
         }
         Ok(())
@@ -305,13 +381,34 @@ impl Finder {
     }
 }
 
-async fn count(client: &Client, directory: &[u8]) -> Result<i64, PortError> {
-    match client.range(Range { want: Want::Count, serializable: true, ..Range::of(KeyRange::prefix(directory)) }).await
-    {
-        Ok(page) => Ok(page.count),
-        Err(PortError::Denied { .. }) => Ok(0),
+/// How many keys a range has; `None` when that may not be asked.
+async fn count(client: &Client, range: KeyRange) -> Result<Option<i64>, PortError> {
+    match client.range(Range { want: Want::Count, serializable: true, ..Range::of(range) }).await {
+        Ok(page) => Ok(Some(page.count)),
+        Err(PortError::Denied { .. }) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+type Counted = (KeyRange, Result<Option<i64>, PortError>);
+
+/// Counts each of these ranges, some at a time.
+fn counts(client: &Client, ranges: Vec<KeyRange>) -> BoxStream<'static, Counted> {
+    let client = client.clone();
+    let counting = move |range: KeyRange| {
+        let client = client.clone();
+        async move { (range.clone(), count(&client, range).await) }
+    };
+    iter(ranges).map(counting).buffer_unordered(IN_FLIGHT).boxed()
+}
+
+/// The leases with the lowest rounds.
+fn oldest(mut leases: Vec<(u32, LeaseId)>, most: usize) -> Vec<LeaseId> {
+    if leases.len() > most {
+        leases.select_nth_unstable(most);
+        leases.truncate(most);
+    }
+    leases.into_iter().map(|(_, lease)| lease).collect()
 }
 
 #[cfg(test)]
@@ -330,7 +427,7 @@ mod tests {
         let mut asked_in = Vec::new();
         for round in 1..=40 {
             finder.alive(&[LeaseId(1)]);
-            let ask = [finder.unknown(9), finder.due(0)].concat();
+            let ask = [finder.unknown(9), finder.due(9, 0)].concat();
             if !ask.is_empty() {
                 asked_in.push(round);
                 finder.answered(&answer(1, &[]));
@@ -340,13 +437,47 @@ mod tests {
     }
 
     #[test]
+    fn few_of_many_empty_leases_are_asked_again_at_once_and_none_is_left_out() {
+        let mut finder = Finder::default();
+        let all: Vec<_> = (1..=30).map(LeaseId).collect();
+        finder.alive(&all);
+        finder.asked(&all);
+        let mut asked = HashSet::new();
+        for _ in 0..3 {
+            finder.alive(&all);
+            let due = finder.due(10, 0);
+            assert_eq!(due.len(), 10);
+            for lease in due {
+                finder.answered(&answer(lease.0, &[]));
+                asked.insert(lease);
+            }
+        }
+        assert_eq!(asked.len(), all.len());
+    }
+
+    #[test]
+    fn a_lease_that_does_not_answer_is_asked_seldomer_each_time() {
+        let mut finder = Finder::default();
+        let mut asked_in = Vec::new();
+        for round in 1..=20 {
+            finder.alive(&[LeaseId(1)]);
+            let ask = [finder.unknown(9), finder.due(9, 0)].concat();
+            if !ask.is_empty() {
+                asked_in.push(round);
+                finder.asked(&ask);
+            }
+        }
+        assert_eq!(asked_in, [1, 2, 4, 8, 16]);
+    }
+
+    #[test]
     fn a_lease_seen_on_a_watched_key_is_not_asked() {
         let mut finder = Finder::default();
         finder.alive(&[LeaseId(1), LeaseId(2)]);
         finder.seen(LeaseId(1));
         finder.seen(LeaseId::NONE);
         assert_eq!(finder.unknown(9), [LeaseId(2)]);
-        assert_eq!(finder.due(9), []);
+        assert_eq!(finder.due(9, 9), []);
     }
 
     #[test]
@@ -360,7 +491,7 @@ mod tests {
         let mut asked = Vec::new();
         for _ in 0..2 {
             finder.alive(&all);
-            let due = finder.due(2);
+            let due = finder.due(9, 2);
             for lease in &due {
                 finder.answered(&answer(lease.0, &["/a/b/1"]));
             }
@@ -368,7 +499,7 @@ mod tests {
         }
         asked.sort();
         assert_eq!(asked, all);
-        assert_eq!(finder.ranges(), [KeyRange::prefix(b"/a/")]);
+        assert_eq!(finder.ranges(), [KeyRange::prefix(b"/a/b/")]);
     }
 
     #[test]

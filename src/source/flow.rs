@@ -308,7 +308,7 @@ impl Session<'_> {
             let watch = self.watch_range(range, false);
             open.watches.push((watch.id, watch.range.clone()));
             if let Some(stream) = &mut open.stream {
-                stream.add(watch).await?;
+                self.add(stream, watch).await?;
                 course.pending += 1;
             }
         }

@@ -17,6 +17,8 @@ use crate::port::{Client, Etcd, PortError};
 /// A task that asks, until it is dropped.
 pub(super) struct Heartbeat {
     task: JoinHandle<PortError>,
+    /// What it ended with.
+    ended: Option<PortError>,
     latest: Arc<(AtomicU64, AtomicU64)>,
 }
 
@@ -42,13 +44,16 @@ impl Heartbeat {
                 }
             }
         });
-        Self { task, latest }
+        Self { task, ended: None, latest }
     }
 
-    /// Ends when the member does not answer.
+    /// Ends when the member does not answer, and at once when it did so before.
     pub async fn stopped(&mut self) -> PortError {
+        if let Some(error) = &self.ended {
+            return error.clone();
+        }
         match (&mut self.task).await {
-            Ok(error) => error,
+            Ok(error) => self.ended.insert(error).clone(),
             Err(_) => pending().await,
         }
     }
@@ -62,5 +67,19 @@ impl Heartbeat {
 impl Drop for Heartbeat {
     fn drop(&mut self) {
         self.task.abort();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_member_that_stopped_answering_is_told_as_often_as_one_asks() {
+        let error = PortError::Unreachable { endpoint: "http://a:1".into(), why: "refused".into() };
+        let task = tokio::spawn(std::future::ready(error.clone()));
+        let mut heartbeat = Heartbeat { task, ended: None, latest: Arc::default() };
+        assert_eq!(heartbeat.stopped().await, error);
+        assert_eq!(heartbeat.stopped().await, error);
     }
 }

@@ -43,6 +43,8 @@ pub(super) struct Contact {
 /// Who leads, as the members say.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Leadership {
+    /// The life of the store this is known of.
+    pub life: u64,
     pub term: Term,
     pub leader: Option<MemberId>,
     pub members: Vec<Member>,
@@ -58,6 +60,16 @@ impl Leadership {
         (self.term, self.leader) = (status.term, status.leader);
         true
     }
+
+    /// Forgets who led in another life of the store, whose terms count from the start again;
+    /// whether that is news.
+    pub fn live_in(&mut self, life: u64) -> bool {
+        if self.life == life {
+            return false;
+        }
+        *self = Self { life, members: std::mem::take(&mut self.members), ..Self::default() };
+        true
+    }
 }
 
 /// The ranges to watch.
@@ -70,8 +82,8 @@ pub(super) struct Wish {
 
 /// Watches until `shutdown`, or until nobody reads `observations` any more.
 ///
-/// `lease_polls` brings leases to ask, in the order they matter; while a burst runs the newest
-/// wish replaces older ones. All tasks have ended when this returns.
+/// `lease_polls` brings leases to ask, in the order they matter; what comes while a burst runs is
+/// asked together in the next. All tasks have ended when this returns.
 pub async fn run(
     pool: Pool,
     watching: Watching,
@@ -168,6 +180,19 @@ fn wait_before(failed: u32, had_connection: bool) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_leader_of_a_store_that_began_anew_is_learnt_from_lower_terms() {
+        let says = |term, leader| Status { term: Term(term), leader: Some(MemberId(leader)), ..Status::default() };
+        let mut known = Leadership::default();
+        assert!(known.learn(&says(9, 1)));
+        assert!(!known.learn(&says(2, 2)), "a member that is behind");
+        assert!(!known.live_in(0));
+        assert!(known.live_in(1));
+        assert_eq!((known.term, known.leader), (Term(0), None));
+        assert!(known.learn(&says(2, 2)));
+        assert_eq!(known.leader, Some(MemberId(2)));
+    }
 
     #[test]
     fn waits_double_up_to_five_seconds() {

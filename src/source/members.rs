@@ -11,7 +11,7 @@ use tokio::time::{Instant, interval, sleep_until, timeout};
 use super::live::{Contact, Leadership};
 use super::out::{Out, Stopped};
 use crate::domain::{Alarm, AlarmKind, Member, MemberId, Millis, Status};
-use crate::event::Observation;
+use crate::event::{NoStatus, Observation};
 use crate::port::{Etcd, Pool, PortError};
 
 /// How often each member is asked.
@@ -34,7 +34,7 @@ pub(super) async fn poll(
     let _ = stop.unless_stopped(Poller::new(pool, leadership, out).keep(contact)).await;
 }
 
-type Answer = Result<Status, String>;
+type Answer = Result<Status, NoStatus>;
 
 /// Who is asked, and what they last said.
 struct Poller {
@@ -70,9 +70,12 @@ impl Poller {
         contact: &watch::Receiver<Option<Contact>>,
         answers: &mpsc::Sender<(MemberId, Answer)>,
     ) -> Result<(), Stopped> {
-        let Some(client) = contact.borrow().as_ref().map(|contact| contact.client.with_deadline(ANSWER)) else {
-            return Ok(());
-        };
+        let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(()) };
+        if self.leadership.send_if_modified(|known| known.live_in(life)) {
+            // Whoever reads has forgotten everything with the old store, the members included.
+            (self.members, self.errors, self.alarms) = (Vec::new(), HashMap::new(), None);
+        }
+        let client = client.with_deadline(ANSWER);
         // Whoever keeps the connection notices when it is gone; here the next try will do.
         let Ok((_, mut members)) = client.members().await else { return Ok(()) };
         members.sort_by_key(|member| member.id);
@@ -123,16 +126,26 @@ impl Poller {
     }
 }
 
-/// What a member says of itself, or why it does not, in words.
-pub(super) async fn status(pool: &Pool, member: &Member) -> Result<Status, String> {
+/// What a member says of itself, or why it does not.
+pub(super) async fn status(pool: &Pool, member: &Member) -> Answer {
     let asked = timeout(ANSWER, ask(pool, member)).await.unwrap_or_else(|_| {
         let endpoint = member.client_urls.first().cloned().unwrap_or_else(|| member.name.clone());
         Err(PortError::Deadline { doing: "ask for the status".into(), endpoint, after: ANSWER })
     });
     asked.map_err(|error| {
-        pool.forget(member.id);
-        error.to_string()
+        // Whoever answers something is where it was.
+        if error.is_connection() || matches!(error, PortError::Deadline { .. }) {
+            pool.forget(member.id);
+        }
+        no_status(&error)
     })
+}
+
+fn no_status(error: &PortError) -> NoStatus {
+    match error {
+        PortError::Denied { .. } | PortError::Unauthenticated { .. } => NoStatus::Denied(error.to_string()),
+        _ => NoStatus::Unreachable(error.to_string()),
+    }
 }
 
 async fn ask(pool: &Pool, member: &Member) -> Result<Status, PortError> {
@@ -185,6 +198,15 @@ mod tests {
         let no_space = Alarm { member: MemberId(10_276_657_743_932_975_437), kind: AlarmKind::NoSpace };
         let corrupt = Alarm { member: MemberId(7), kind: AlarmKind::Corrupt };
         assert_eq!(alarms(&errors), [corrupt, no_space]);
+    }
+
+    #[test]
+    fn a_member_that_refuses_to_answer_is_told_from_one_that_is_gone() {
+        let (doing, why) = ("ask for the status".to_owned(), "etcdserver: permission denied".to_owned());
+        let denied = no_status(&PortError::Denied { doing, user: "app".into(), why });
+        assert!(matches!(&denied, NoStatus::Denied(why) if why.contains("permission denied")), "{denied:?}");
+        let gone = no_status(&PortError::Unreachable { endpoint: "http://a:1".into(), why: "refused".into() });
+        assert!(matches!(&gone, NoStatus::Unreachable(why) if why.contains("refused")), "{gone:?}");
     }
 
     #[test]

@@ -257,6 +257,17 @@ mod tests {
     }
 
     #[test]
+    fn one_compaction_leaves_all_ranges_unread_that_were_told_less() {
+        let names: Vec<_> = (0..20).map(|n| format!("/{n}/")).collect();
+        let told = |at: usize| State::Told(Revision(if at < 18 { 5 } else { 8 + i64::try_from(at).unwrap() - 18 }));
+        let ranges: Vec<_> = names.iter().enumerate().map(|(at, name)| (name.as_str(), told(at))).collect();
+        let mut memory = memory(&ranges);
+        memory.compacted(Revision(9));
+        assert_eq!(memory.unread().len(), 18, "{memory:?}");
+        assert_eq!(memory.oldest_told(), Some(Revision(8)), "a watch from the compacted revision is served");
+    }
+
+    #[test]
     fn a_store_that_began_anew_is_told_from_one_that_goes_on() {
         let memory =
             Memory { told: Some(Revision(80)), term: Term(3), raft_index: RaftIndex(100), ..Memory::default() };

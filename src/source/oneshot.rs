@@ -5,7 +5,7 @@ use futures::stream::FuturesUnordered;
 
 use super::discover::Finder;
 use super::list::{Lister, Read};
-use super::poll::Burst;
+use super::poll::{ANSWER, Burst, Patience};
 use super::{SourceError, Watching, members};
 use crate::domain::{KeyRange, LeaseId};
 use crate::event::{LeasePollCost, Observation, Stamped};
@@ -69,7 +69,7 @@ async fn discover(connected: &Connected, tell: &mut impl FnMut(Observation)) -> 
     let mut denied = None;
     loop {
         let unknown = finder.unknown(LEASES_AT_ONCE);
-        let mut burst = Burst::new(client, unknown.clone(), true);
+        let mut burst = Burst::new(client, unknown.clone(), true, Patience::twice(client.deadline()));
         while let Some(ttl) = burst.next().await {
             finder.answered(&ttl);
             tell(Observation::LeaseTtl(ttl));
@@ -120,7 +120,7 @@ async fn read(
 }
 
 /// Asks leases how long they live, of the leader where it can be reached: a `LeaseTtl` each and
-/// at the end `LeasesPolled`. An answer that does not come in a second is counted as failed.
+/// at the end `LeasesPolled`. An answer that does not come in a second, twice, is counted as failed.
 pub async fn poll_leases(
     pool: &Pool,
     connected: &Connected,
@@ -132,7 +132,7 @@ pub async fn poll_leases(
     let mut tell = |what| sink(Stamped { at: clock.now(), what });
     let leader = leader(pool, connected).await;
     let client = leader.as_ref().unwrap_or(&connected.client);
-    let mut burst = Burst::new(client, leases.to_vec(), with_keys);
+    let mut burst = Burst::new(client, leases.to_vec(), with_keys, Patience::twice(ANSWER));
     while let Some(ttl) = burst.next().await {
         tell(Observation::LeaseTtl(ttl));
     }

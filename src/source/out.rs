@@ -38,6 +38,7 @@ impl Out {
     /// Runs `future` unless the source is told to stop first.
     pub async fn unless_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, Stopped> {
         tokio::select! {
+            // Told to stop, a task must not take up what is ready as well.
             biased;
             () = self.shutdown.cancelled() => Err(Stopped),
             done = future => Ok(done),

@@ -3,6 +3,7 @@
 //! The leader is the one member that counts a lease's time; another passes the question on,
 //! which costs several times as much.
 
+use std::collections::HashSet;
 use std::convert::Infallible;
 use std::time::Duration;
 
@@ -22,7 +23,30 @@ pub(super) const IN_FLIGHT: usize = 16;
 
 /// How long one answer may take: during an election the leader-to-be keeps questions for up
 /// to 7 s, and the rest shall not wait for them.
-const ANSWER: Duration = Duration::from_secs(1);
+pub(super) const ANSWER: Duration = Duration::from_secs(1);
+
+/// How many leases are asked in one burst at most. Those who wish keep to a budget far below
+/// it, and ask again for what was left out.
+const MOST: usize = 1_000;
+
+/// How long one answer may take, and how often a question is asked that got none.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Patience {
+    deadline: Duration,
+    tries: u32,
+}
+
+impl Patience {
+    /// A question that is not answered in time is given up.
+    pub const fn once(deadline: Duration) -> Self {
+        Self { deadline, tries: 1 }
+    }
+
+    /// A question that is not answered in time is asked once more.
+    pub const fn twice(deadline: Duration) -> Self {
+        Self { deadline, tries: 2 }
+    }
+}
 
 /// Questions that are asked together.
 pub(super) struct Burst {
@@ -35,13 +59,22 @@ pub(super) struct Burst {
 
 impl Burst {
     /// Asks each of `leases`, in this order.
-    pub fn new(client: &Client, leases: Vec<LeaseId>, with_keys: bool) -> Self {
-        let client = client.with_deadline(ANSWER);
+    pub fn new(client: &Client, leases: Vec<LeaseId>, with_keys: bool, patience: Patience) -> Self {
+        let client = client.with_deadline(patience.deadline);
         let asked = u32::try_from(leases.len()).unwrap_or(u32::MAX);
         let answers = iter(leases)
             .map(move |lease| {
                 let client = client.clone();
-                async move { (lease, client.time_to_live(lease, with_keys).await) }
+                async move {
+                    let mut answer = client.time_to_live(lease, with_keys).await;
+                    for _ in 1..patience.tries {
+                        if !matches!(answer, Err(PortError::Deadline { .. } | PortError::Unreachable { .. })) {
+                            break;
+                        }
+                        answer = client.time_to_live(lease, with_keys).await;
+                    }
+                    (lease, answer)
+                }
             })
             .buffer_unordered(IN_FLIGHT)
             .boxed();
@@ -77,7 +110,7 @@ impl Burst {
 }
 
 /// Serves wishes to ask leases until it is stopped: a `LeaseTtl` for each answer, then what the
-/// burst cost. While one runs, newer wishes replace older ones.
+/// burst cost. Wishes that come while one runs are asked together in the next.
 pub(super) async fn serve(
     pool: Pool,
     contact: watch::Receiver<Option<Contact>>,
@@ -98,9 +131,10 @@ async fn keep_serving(
 ) -> Result<Infallible, Stopped> {
     loop {
         let Some(mut leases) = wishes.recv().await else { std::future::pending().await };
-        while let Ok(newer) = wishes.try_recv() {
-            leases = newer;
+        while let Ok(more) = wishes.try_recv() {
+            leases.extend(more);
         }
+        let leases = in_one_burst(leases);
         let leader = leader(&leadership.borrow());
         let at_leader = match &leader {
             Some(leader) => timeout(ANSWER, pool.member(leader)).await.ok().and_then(Result::ok),
@@ -108,7 +142,7 @@ async fn keep_serving(
         };
         let client = at_leader.or_else(|| contact.borrow().as_ref().map(|contact| contact.client.clone()));
         let cost = if let Some(client) = client {
-            let mut burst = Burst::new(&client, leases, false);
+            let mut burst = Burst::new(&client, leases, false, Patience::once(ANSWER));
             while let Some(ttl) = burst.next().await {
                 out.tell(Observation::LeaseTtl(ttl)).await?;
             }
@@ -124,6 +158,28 @@ async fn keep_serving(
     }
 }
 
+/// The leases of several wishes, in the order they came, each once. No wish may drop another:
+/// the answer about one lease may be what tells why a lock was lost.
+fn in_one_burst(mut leases: Vec<LeaseId>) -> Vec<LeaseId> {
+    let mut known = HashSet::new();
+    leases.retain(|lease| known.insert(*lease));
+    leases.truncate(MOST);
+    leases
+}
+
 fn leader(known: &Leadership) -> Option<Member> {
     known.members.iter().find(|member| Some(member.id) == known.leader).cloned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn wishes_that_waited_are_asked_together_in_order_and_each_lease_once() {
+        let asked = in_one_burst([3, 1, 2, 1, 4, 3].map(LeaseId).to_vec());
+        assert_eq!(asked, [3, 1, 2, 4].map(LeaseId));
+        let many = in_one_burst((0..5_000).map(LeaseId).collect());
+        assert_eq!((many.len(), many[0], many[MOST - 1]), (MOST, LeaseId(0), LeaseId(999)));
+    }
 }

@@ -7,7 +7,7 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
@@ -17,10 +17,10 @@ use super::out::{Out, Stopped};
 use crate::config::Connection;
 use crate::domain::{KeyRange, LeaseId, Revision};
 use crate::event::{LinkState, Observation, WatchLoss};
-use crate::port::client::progress_is_reliable;
+use crate::port::client::{Watch, progress_is_reliable};
 use crate::port::error::printable;
 use crate::port::pool::Connected;
-use crate::port::{Client, Etcd, PortError, Range, Want};
+use crate::port::{Client, Etcd, PortError, Range, Want, WatchRange, WatchStream};
 
 /// Further behind than this, what is there now is read instead of all that happened: etcd
 /// replays some 8,000 revisions a second for all watchers together, and reads 10,000 keys in
@@ -204,8 +204,7 @@ impl<'a> Session<'a> {
         let behind = now.revision.0 - told.0;
         if let Some(why) = self.memory.began_anew(now.revision, now.term, index) {
             self.memory.begin_anew();
-            let why = format!("the store began anew: {why}");
-            self.out.tell(Observation::WatchLost(WatchLoss::Cancelled { why })).await?;
+            self.out.tell(Observation::WatchLost(WatchLoss::BeganAnew { why })).await?;
         } else if behind > LONG_GAP {
             self.memory.read_again();
             let why = format!("{behind} revisions were missed; what is there now is read instead of all that happened");
@@ -248,6 +247,15 @@ impl<'a> Session<'a> {
             self.out.tell(Observation::Scope(scope)).await?;
         }
         Ok(())
+    }
+
+    /// Asks for one more watch; a server that takes no requests is given up.
+    pub async fn add(&self, stream: &mut Watch, watch: WatchRange) -> Result<(), PortError> {
+        let after = self.settings.command_timeout;
+        timeout(after, stream.add(watch)).await.unwrap_or_else(|_| {
+            let endpoint = self.client().endpoint().to_owned();
+            Err(PortError::Deadline { doing: "watch".into(), endpoint, after })
+        })
     }
 
     pub fn broken(&self, why: &str) -> PortError {

@@ -75,7 +75,7 @@ impl Session<'_> {
                 && let Some(next) = asking.pop_front()
             {
                 pending.push_back(next.id);
-                stream.add(next).await?;
+                self.add(&mut stream, next).await?;
             }
             match self.answer(&mut stream).await? {
                 WatchAnswer::Created { watch, .. } => {

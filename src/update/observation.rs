@@ -1,7 +1,7 @@
 //! A fact about the cluster arrives.
 
 use crate::domain::Status;
-use crate::event::{Observation, Stamped, WatchLoss};
+use crate::event::{NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
 /// Takes one fact in. What is asked again and again and answered as before is no news: the
@@ -54,6 +54,11 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.lose_history();
             true
         }
+        Observation::WatchLost(WatchLoss::BeganAnew { .. }) => {
+            facts.forget_cluster(at);
+            facts.bump_keys();
+            true
+        }
         Observation::Denied(denied) => {
             facts.link.denied.retain(|known| known.range != denied.range);
             facts.link.denied.push(denied);
@@ -104,7 +109,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
 }
 
 /// Whether a member's answer differs from its last one in more than how long it took.
-fn says_more(known: Option<&MemberFacts>, answer: &Result<Status, String>) -> bool {
+fn says_more(known: Option<&MemberFacts>, answer: &Result<Status, NoStatus>) -> bool {
     let Some(known) = known else { return false };
     match (answer, &known.status, &known.error) {
         (Ok(now), Some(before), None) => Status { latency: before.latency, ..now.clone() } != *before,
@@ -132,8 +137,8 @@ mod tests {
             (answer(Ok(status.clone())), true),
             (answer(Ok(Status { latency: Millis(9), ..status.clone() })), false),
             (answer(Ok(Status { db_size: 1, ..status.clone() })), true),
-            (answer(Err("refused".into())), true),
-            (answer(Err("refused".into())), false),
+            (answer(Err(NoStatus::Unreachable("refused".into()))), true),
+            (answer(Err(NoStatus::Unreachable("refused".into()))), false),
             (answer(Ok(status)), true),
             (
                 Observation::Members(world.model.live().cluster.members().iter().map(|of| of.member.clone()).collect()),

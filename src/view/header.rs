@@ -63,7 +63,7 @@ fn link_words<'a>(link: &Link, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
 fn place<'a>(facts: &Facts, room: usize, theme: &Theme) -> Vec<Span<'a>> {
     let LinkState::Live { endpoint } = &facts.link.state else { return Vec::new() };
     let members = facts.cluster.members();
-    let up = members.iter().filter(|member| member.status.is_some() && member.error.is_none()).count();
+    let up = members.iter().filter(|member| member.is_up()).count();
     let count = if members.is_empty() { String::new() } else { format!(" ({up}/{})", members.len()) };
     let host = endpoint.split_once("://").map_or(endpoint.as_str(), |(_, host)| host);
     let room = room.saturating_sub(2 + count.len());

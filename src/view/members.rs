@@ -208,7 +208,8 @@ fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &Mem
         Panel::new(Line::from(title)).data(theme.span(member.member.id.to_string(), Role::Muted)).draw(canvas, area);
     let room = usize::from(inner.width.saturating_sub(12));
     let mut lines: Vec<(&str, Span<'_>)> = Vec::new();
-    if let Some(error) = &member.error {
+    let error = member.error.as_ref().map(ToString::to_string);
+    if let Some(error) = &error {
         lines.push(("error", theme.sentence(escape_text(error), room, Role::Error)));
     }
     if let Some(status) = &member.status {

@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier};
 use super::testing::*;
 use super::theme::{Depth, Palette, Role, Theme};
 use crate::domain::{Alarm, AlarmKind, Key, KeyRange, KeyValue, MemberId, Millis, Revision};
-use crate::event::{Denied, EndpointError, LinkState, Observation, WatchLoss};
+use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation, WatchLoss};
 use crate::input::{Action, Pane, Screen, Sort, Target};
 
 /// A part of a frame, by the title its panel starts with: the panel's rows and columns.
@@ -100,7 +100,7 @@ fn the_members() {
     for id in [1, 3] {
         cluster.tell(Observation::Status { member: MemberId(id), answer: Ok(status(id)) });
     }
-    let answer = Err("connection refused (os error 111)".into());
+    let answer = Err(NoStatus::Unreachable("connection refused (os error 111)".into()));
     cluster.tell(Observation::Status { member: MemberId(2), answer });
     assert_snapshot!(cluster.draw(80, 24, &plain()).text());
     assert_snapshot!(panel(&cluster.draw(120, 36, &plain()), "Members"));
@@ -272,13 +272,25 @@ fn attention_names_what_is_wrong_worst_first() {
         why: "etcdserver: permission denied".into(),
     }));
     cluster.tell(Observation::Alarms(vec![Alarm { member: MemberId(1), kind: AlarmKind::NoSpace }]));
-    let answer = Err("deadline exceeded".into());
+    let answer = Err(NoStatus::Unreachable("deadline exceeded".into()));
     cluster.tell(Observation::Status { member: MemberId(3), answer });
     cluster.put(KeyValue { lease: crate::domain::LeaseId::NONE, ..queued("/s/job", lease(0x1), 84_300) });
     cluster.put(queued("/s/job", lease(0x2), 84_301));
     cluster.ttl(lease(0x55d1), 30, -120);
     let shot = cluster.draw(120, 40, &plain());
     assert_snapshot!(panel(&shot, "Attention"));
+}
+
+#[test]
+fn a_member_that_may_not_be_asked_is_no_reason_for_attention() {
+    let mut cluster = sample();
+    let answer = Err(NoStatus::Denied("permission denied".into()));
+    cluster.tell(Observation::Status { member: MemberId(1), answer });
+    let text = cluster.draw(120, 40, &plain()).text();
+    assert!(!text.contains("unreachable") && text.contains("(3/3)"), "{text}");
+    cluster.press("4", 120, 40);
+    let text = cluster.draw(120, 40, &plain()).text();
+    assert!(text.contains("not allowed: permission denied") && !text.contains("unreachable"), "{text}");
 }
 
 #[test]
@@ -366,7 +378,7 @@ proptest! {
         keys.dedup_by(|a, b| a.key == b.key);
         cluster.list(keys);
         let why = vec![EndpointError { endpoint: text.clone(), error: text.clone() }];
-        cluster.tell(Observation::Status { member: MemberId(1), answer: Err(text.clone()) });
+        cluster.tell(Observation::Status { member: MemberId(1), answer: Err(NoStatus::Unreachable(text.clone())) });
         cluster.press(["1", "2", "3", "4"][screen], width, height);
         let range = KeyRange::prefix(text.as_bytes());
         cluster.tell(Observation::Denied(Denied { range, user: text.clone(), why: text.clone() }));

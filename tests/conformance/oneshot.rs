@@ -209,7 +209,7 @@ fn a_dead_and_a_paused_member_delay_nobody() {
         assert!(good.len() == 1 && good[0].0 < Duration::from_millis(500), "{version}: {answers:?}");
         let reasons: Vec<_> = answers.iter().filter_map(|(_, answer)| answer.as_ref().err()).collect();
         for n in 0..2 {
-            assert!(reasons.iter().any(|reason| reason.contains(&cluster.endpoint(n))), "{version}: {reasons:?}");
+            assert!(reasons.iter().any(|reason| reason.why().contains(&cluster.endpoint(n))), "{version}: {reasons:?}");
         }
     });
 }

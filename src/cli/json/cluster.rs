@@ -1,5 +1,7 @@
 //! Members: the documents of `members` and `info`.
 
+use std::borrow::Cow;
+
 use serde::Serialize;
 
 use super::{Head, Hex};
@@ -49,7 +51,7 @@ struct Member<'a> {
     latency_ms: Option<i64>,
     client_urls: &'a [String],
     peer_urls: &'a [String],
-    errors: Vec<&'a str>,
+    errors: Vec<Cow<'a, str>>,
 }
 
 impl<'a> Member<'a> {
@@ -57,8 +59,10 @@ impl<'a> Member<'a> {
         let MemberFacts { member, status, error, .. } = facts;
         // What a member said before it fell silent is no news of it.
         let status = status.as_ref().filter(|_| error.is_none());
-        let mut errors: Vec<&str> = error.as_deref().into_iter().collect();
-        errors.extend(status.into_iter().flat_map(|status| status.errors.iter().map(String::as_str)));
+        let mut errors: Vec<_> = error.iter().map(|error| Cow::Owned(error.to_string())).collect();
+        errors.extend(
+            status.into_iter().flat_map(|status| status.errors.iter().map(|error| Cow::Borrowed(error.as_str()))),
+        );
         Self {
             id: member.id.into(),
             name: &member.name,

@@ -82,7 +82,7 @@ fn of_cluster<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         notes.push(Note { severity: Severity::Error, about: name.into_bytes().into(), text, target });
     }
     for facts in cluster.members() {
-        if let Some(error) = &facts.error {
+        if let Some(error) = facts.unreachable() {
             let text = format!("unreachable: {error}");
             let target = Some(Target::Member(facts.member.id));
             let about = facts.member.name.as_bytes().into();
