@@ -25,8 +25,8 @@ pub(super) const IN_FLIGHT: usize = 16;
 /// to 7 s, and the rest shall not wait for them.
 pub(super) const ANSWER: Duration = Duration::from_secs(1);
 
-/// How many leases are asked in one burst at most. Those who wish keep to a budget far below
-/// it, and ask again for what was left out.
+/// How many leases of several wishes are asked in one burst at most. Those who wish keep to a
+/// budget far below it, and ask again for what was left out.
 const MOST: usize = 1_000;
 
 /// How long one answer may take, and how often a question is asked that got none.
@@ -131,10 +131,11 @@ async fn keep_serving(
 ) -> Result<Infallible, Stopped> {
     loop {
         let Some(mut leases) = wishes.recv().await else { std::future::pending().await };
+        let most = leases.len().max(MOST);
         while let Ok(more) = wishes.try_recv() {
             leases.extend(more);
         }
-        let leases = in_one_burst(leases);
+        let leases = in_one_burst(leases, most);
         let leader = leader(&leadership.borrow());
         let at_leader = match &leader {
             Some(leader) => timeout(ANSWER, pool.member(leader)).await.ok().and_then(Result::ok),
@@ -160,10 +161,10 @@ async fn keep_serving(
 
 /// The leases of several wishes, in the order they came, each once. No wish may drop another:
 /// the answer about one lease may be what tells why a lock was lost.
-fn in_one_burst(mut leases: Vec<LeaseId>) -> Vec<LeaseId> {
+fn in_one_burst(mut leases: Vec<LeaseId>, most: usize) -> Vec<LeaseId> {
     let mut known = HashSet::new();
     leases.retain(|lease| known.insert(*lease));
-    leases.truncate(MOST);
+    leases.truncate(most);
     leases
 }
 
@@ -177,9 +178,9 @@ mod tests {
 
     #[test]
     fn wishes_that_waited_are_asked_together_in_order_and_each_lease_once() {
-        let asked = in_one_burst([3, 1, 2, 1, 4, 3].map(LeaseId).to_vec());
+        let asked = in_one_burst([3, 1, 2, 1, 4, 3].map(LeaseId).to_vec(), 9);
         assert_eq!(asked, [3, 1, 2, 4].map(LeaseId));
-        let many = in_one_burst((0..5_000).map(LeaseId).collect());
+        let many = in_one_burst((0..5_000).map(LeaseId).collect(), MOST);
         assert_eq!((many.len(), many[0], many[MOST - 1]), (MOST, LeaseId(0), LeaseId(999)));
     }
 }

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use lockscope::config::{Connection, Credentials};
 use lockscope::domain::KeyRange;
+use lockscope::event::{NoStatus, Observation, Stamped};
 use lockscope::port::{Client, Etcd, Pool, PortError, Range, WatchAnswer, WatchId, WatchRange, WatchStream};
+use lockscope::source;
 
-use crate::common::{ctl, on_every_etcd, put};
+use crate::common::{clock, ctl, on_every_etcd, put};
 use crate::support::etcd::Cluster;
 
 /// Makes root and `ann`, who may read and write `/a/` only, and switches authentication on.
@@ -101,5 +103,25 @@ fn a_login_that_ran_out_is_renewed_and_new_watches_use_it() {
         assert_eq!(ann.range(Range::of(KeyRange::prefix(b"/a/"))).await.unwrap().keys.len(), 1);
         let mut again = ann.watch(watch(3)).await.unwrap();
         assert!(matches!(again.next().await, Ok(Some(WatchAnswer::Created { .. }))), "{version}");
+    });
+}
+
+#[test]
+fn a_member_that_tells_its_status_to_root_only_is_not_unreachable() {
+    on_every_etcd("a_member_that_tells_its_status_to_root_only_is_not_unreachable", async |version| {
+        let cluster = version.cluster().start();
+        enable(&cluster);
+        let pool = Pool::new(as_user(&cluster, "ann", "secret"));
+        let connected = source::connect(&pool).await.unwrap();
+        let mut answers = Vec::new();
+        let mut sink = |stamped: Stamped<Observation>| {
+            if let Observation::Status { answer, .. } = stamped.what {
+                answers.push(answer);
+            }
+        };
+        source::poll_members(&pool, &connected, &clock(), &mut sink).await.unwrap();
+        assert!(matches!(&answers[..], [Ok(_) | Err(NoStatus::Denied(_))]), "{version}: {answers:?}");
+        // it depends on the version whether root alone is told
+        assert_eq!(answers[0].is_ok(), connected.status.is_some(), "{version}: {answers:?}");
     });
 }
