@@ -8,6 +8,7 @@
 
 mod appearance;
 pub mod clock;
+mod journal;
 pub mod logging;
 mod session;
 mod signals;
