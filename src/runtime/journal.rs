@@ -86,7 +86,7 @@ impl Journal {
             LinkState::Retrying { why, .. } => {
                 let mut lines = Vec::new();
                 if let LinkState::Live { endpoint } = before {
-                    lines.push(Line::Warn(format!("the connection to {} is lost", escape_text(endpoint))));
+                    lines.push(Line::Warn(format!("lost the connection to {}", escape_text(endpoint))));
                 }
                 let news = why.iter().filter(|error| !self.told.contains(error));
                 lines.extend(news.map(|EndpointError { endpoint, error }| {
@@ -234,7 +234,7 @@ mod tests {
         ]);
         let expected = [
             "connected to http://a:2379",
-            "! the connection to http://a:2379 is lost",
+            "! lost the connection to http://a:2379",
             "! http://a:2379: refused",
             "! cannot reach http://a:2379: timed out",
             "connected to http://a:2379",
