@@ -13,6 +13,7 @@ use clap::FromArgMatches as _;
 use color_eyre::config::{HookBuilder, Theme};
 
 use crate::config::{self, Config, Layer};
+use crate::runtime;
 
 pub mod args;
 mod dashboard;
@@ -71,6 +72,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         _ => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
+            runtime::check_theme(&settings.config.display)?;
             wait::run(look(command, &settings, &mut out))?;
         }
     }

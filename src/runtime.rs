@@ -8,6 +8,7 @@
 
 mod appearance;
 pub mod clock;
+mod journal;
 pub mod logging;
 mod session;
 mod signals;
@@ -21,7 +22,7 @@ use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
-use crate::config::Config;
+use crate::config::{Config, Display};
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
 use crate::source::{self, Watching};
@@ -77,6 +78,15 @@ pub enum RuntimeError {
     /// What watches the cluster ended although it was not told to.
     #[error("the watch of the cluster ended by itself; this is a bug to report")]
     SourceEnded,
+}
+
+/// Whether the dashboard could be shown in the theme that is asked for: commands that draw
+/// nothing refuse the same names.
+///
+/// # Errors
+/// When there is no such theme.
+pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
+    Ok(appearance::check_theme(display)?)
 }
 
 /// Shows the dashboard until it is left. The terminal is given back when this returns.

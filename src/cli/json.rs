@@ -100,6 +100,13 @@ pub fn hex(bytes: &[u8]) -> String {
     })
 }
 
+/// The bytes of a key in hex; `None` when it is not what [`hex`] writes.
+pub fn from_hex(text: &str) -> Option<Vec<u8>> {
+    let pairs = text.as_bytes().chunks(2);
+    let digits = |pair| std::str::from_utf8(pair).ok().filter(|pair| pair.len() == 2 && !pair.starts_with('+'));
+    (!text.is_empty()).then(|| pairs.map(|pair| u8::from_str_radix(digits(pair)?, 16).ok()).collect())?
+}
+
 /// An id as hex, the way operators see it elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Hex {

@@ -6,16 +6,17 @@ use std::io::Write;
 use super::args::ShowArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, LeaseKeys, Style};
-use super::reading::Reading;
+use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
 use super::{evident, ls};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
-use crate::domain::{Key, LeaseId};
+use crate::domain::{Key, KeyRange, LeaseId};
+use crate::event::Denied;
 use crate::model::{Facts, KeyView, LockView};
 use crate::nearest::near;
 use crate::source::Watching;
-use crate::view::text::escape;
+use crate::view::text::{escape, unescape};
 
 /// How many names are offered when there is no lock of the wanted one.
 const OFFERED: usize = 5;
@@ -28,13 +29,13 @@ pub type KeysOfLeases = BTreeMap<LeaseId, Vec<Key>>;
 /// # Errors
 /// When the cluster cannot be read, or there is no such lock.
 pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    let name = args.lock.as_encoded_bytes();
+    let spellings = spellings(args.lock.as_encoded_bytes(), config.output.hex);
     let mut reading = Reading::connect(config).await?;
-    read(&mut reading, config, name).await?;
-    let Some(lock) = reading.facts().lock_named(name) else {
-        reading.report_denied();
-        return Err(not_found(reading.facts(), name));
+    let denied = read(&mut reading, config, &spellings).await?;
+    let Some(name) = found(reading.facts(), &spellings) else {
+        return Err(missing(&reading, &spellings, &denied));
     };
+    let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     let asked = match config.polling.ttl.unwrap_or(TtlPolicy::All) {
         TtlPolicy::Holders => lock.holders().map(|key| key.lease()).filter(|id| !id.is_none()).collect(),
         TtlPolicy::All => leases(lock),
@@ -49,23 +50,67 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.end(to)
 }
 
+/// The names that may be meant, the one as it was given first: a name that is no plain text
+/// is printed escaped, or in hex, and comes back so.
+fn spellings(given: &[u8], hex: bool) -> Vec<Vec<u8>> {
+    let mut all = vec![given.to_vec()];
+    if let Ok(text) = std::str::from_utf8(given) {
+        all.extend(unescape(text));
+        all.extend(hex.then(|| json::from_hex(text)).flatten());
+    }
+    let mut seen = BTreeSet::new();
+    all.retain(|name| seen.insert(name.clone()));
+    all
+}
+
+/// The first of the names that a lock has.
+fn found<'a>(facts: &Facts, spellings: &'a [Vec<u8>]) -> Option<&'a [u8]> {
+    spellings.iter().map(Vec::as_slice).find(|name| facts.lock_named(name).is_some())
+}
+
 /// Reads as little as shows the lock as `ls` would: what stands beside it tells a lock from
 /// a registration. When there is no such lock everything is read, for the nearest names.
-async fn read(reading: &mut Reading, config: &Config, name: &[u8]) -> Result<(), Failure> {
+/// Returns what of the lock's own keys may not be read.
+async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>]) -> Result<Vec<Denied>, Failure> {
     if !config.prefixes.is_empty() {
-        return reading.list(&Watching::Prefixes(config.prefixes.clone())).await;
+        reading.list(&Watching::Prefixes(config.prefixes.clone())).await?;
+        return Ok(Vec::new());
     }
-    for prefix in neighbourhoods(name) {
-        reading.list(&Watching::Prefixes(vec![prefix])).await?;
-        if reading.facts().lock_named(name).is_some() {
-            return Ok(());
+    let mut denied = Vec::new();
+    for name in spellings {
+        for prefix in neighbourhoods(name) {
+            reading.list(&Watching::Prefixes(vec![prefix])).await?;
+            if reading.facts().lock_named(name).is_some() {
+                return Ok(Vec::new());
+            }
+            // A narrower prefix can only help when the wider one may not be read.
+            if reading.facts().link.denied.is_empty() {
+                break;
+            }
         }
-        // A narrower prefix can only help when the wider one may not be read.
-        if reading.facts().link.denied.is_empty() {
-            break;
-        }
+        denied.extend(reading.facts().link.denied.iter().cloned());
     }
-    reading.list(&Watching::Discover).await
+    reading.list(&Watching::Discover).await?;
+    Ok(denied)
+}
+
+/// Why the lock cannot be shown: it may not be read, which says nothing about whether it is
+/// there, or there is none.
+fn missing(reading: &Reading, spellings: &[Vec<u8>], denied: &[Denied]) -> Failure {
+    let Some(name) = spellings.first() else { return Failure::Refused };
+    // The narrowest is the least right that shows the lock.
+    let own = |denied: &&Denied| spellings.iter().any(|name| concerns(&denied.range, name));
+    if let Some(denied) = denied.iter().chain(&reading.facts().link.denied).find(own) {
+        reading::say_denied(denied);
+        return Failure::Refused;
+    }
+    reading.report_denied();
+    not_found(reading.facts(), name)
+}
+
+/// Whether keys of the lock of this name can lie in a range.
+fn concerns(range: &KeyRange, name: &[u8]) -> bool {
+    range.contains(name) || range.overlaps(&KeyRange::prefix(&[name, b"/"].concat()))
 }
 
 /// What to read for one lock, the widest first: the directory it is in, all that starts like
@@ -246,6 +291,33 @@ mod tests {
         let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
         let headers = ["| LOCK ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
         assert!(headers.iter().all(|header| text.contains(header)), "{text}");
+    }
+
+    #[test]
+    fn a_name_may_be_given_as_it_is_printed() {
+        let raw = b"/h/\xff\xfe\x80bad".to_vec();
+        let printed = escape(&raw).into_owned();
+        assert_eq!(spellings(printed.as_bytes(), false), [printed.clone().into_bytes(), raw.clone()]);
+        let hex = json::hex(&raw);
+        assert_eq!(spellings(hex.as_bytes(), true), [hex.clone().into_bytes(), raw.clone()]);
+        assert_eq!(spellings(hex.as_bytes(), false), [hex.into_bytes()]);
+        assert_eq!(spellings(&raw, true), [raw]);
+        assert_eq!(spellings(b"/jobs/a", true), [b"/jobs/a".to_vec()]);
+        assert_eq!(spellings(b"C:\\locks", false), [b"C:\\locks".to_vec()], "no escape that is ever printed");
+    }
+
+    #[test]
+    fn a_denied_range_concerns_the_locks_whose_keys_lie_in_it() {
+        for (range, name, concerned) in [
+            (KeyRange::prefix(b"/secret/"), &b"/secret/b"[..], true),
+            (KeyRange::prefix(b"/secret/b/"), b"/secret/b", true),
+            (KeyRange::single(b"/secret/b"), b"/secret/b", true),
+            (KeyRange::prefix(b""), b"/open/a", true),
+            (KeyRange::prefix(b"/secret/"), b"/open/a", false),
+            (KeyRange::prefix(b"/secret/bc/"), b"/secret/b", false),
+        ] {
+            assert_eq!(concerns(&range, name), concerned, "{range:?}");
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ impl Appearance {
         let variables = Variables::read();
         let environment = variables.environment();
         let depth = environment.depth();
-        let user = themes_folder().map(|folder| read_themes(&folder)).unwrap_or_default();
+        let user = user_palettes();
         let mut choice = Choice { flag: display.theme.as_deref(), no_color: environment.no_color, ..Choice::default() };
         let mut late_reply = LateReply::default();
         if choice.flag.is_none() && depth != Depth::None && environment.no_color.is_none_or(str::is_empty) {
@@ -120,6 +120,20 @@ async fn ask_background() -> (Option<Ground>, LateReply) {
             (None, LateReply::due())
         }
     }
+}
+
+/// Whether there is the theme that is asked for, if one is.
+///
+/// # Errors
+/// When there is not.
+pub fn check_theme(display: &Display) -> Result<(), ThemeError> {
+    let Some(name) = &display.theme else { return Ok(()) };
+    Palette::find(name, &user_palettes()).map(drop)
+}
+
+/// The user's own themes.
+fn user_palettes() -> Vec<Palette> {
+    themes_folder().map(|folder| read_themes(&folder)).unwrap_or_default()
 }
 
 fn themes_folder() -> Option<PathBuf> {

@@ -15,6 +15,7 @@ use tracing::debug;
 
 use super::appearance::Appearance;
 use super::clock::Clock;
+use super::journal::{self, Journal, Line};
 use super::signals::{Signals, Told};
 use super::terminal::{self, Inputs, Terminal};
 use super::{ExitReason, RuntimeError, logging};
@@ -54,6 +55,7 @@ pub struct Session {
     inputs: Inputs,
     wires: Wires,
     hits: Hits,
+    journal: Journal,
     drawn: Drawn,
     ticked: Instant,
     /// Whether observations were left waiting to look at hands.
@@ -101,6 +103,7 @@ impl Session {
             inputs,
             wires,
             hits: Hits::default(),
+            journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
             ticked: long_ago,
             busy: false,
@@ -233,8 +236,11 @@ impl Session {
         let until = Instant::now() + DRAIN;
         let mut next = Some(first);
         while let Some(observed) = next {
+            self.journal.observed(&observed, self.model.live()).iter().for_each(Line::log);
+            let seq = self.model.live().timeline.next_seq();
             // Facts lead to effects at the next tick only.
             update(&mut self.model, Event::Observed(observed));
+            journal::happened(self.model.live(), seq).iter().for_each(Line::log);
             if Instant::now() >= until {
                 break;
             }

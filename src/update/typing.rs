@@ -74,7 +74,11 @@ fn accept(model: &mut Model) -> Effects {
     }
     match command::parse(line, &model.ui.themes) {
         Ok(None) => Effects::new(),
-        Ok(Some(command)) => carry_out(model, command),
+        Ok(Some(command)) => {
+            // What went wrong before is over when the next command works.
+            model.ui.toast.take_if(|toast| toast.notice.is_error());
+            carry_out(model, command)
+        }
         Err(error) => {
             tell(model, Notice::Command(error));
             Effects::new()
@@ -172,6 +176,22 @@ mod tests {
         assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "sort size");
         world.keys("<C-w>ttl<Enter>");
         assert_eq!(world.model.ui.sort, Sort::Ttl);
+    }
+
+    #[test]
+    fn a_command_that_works_takes_the_mistake_before_it_away() {
+        let mut world = world();
+        for (command, toast) in [
+            ("sort size", "`sort` wants wait, name, held, ttl or handovers, not `size`"),
+            ("sort name", ""),
+            ("lock /nowhere", "no lock `/nowhere`"),
+            ("leases", ""),
+            ("theme light", "theme light"),
+            ("sort name", "theme light"),
+        ] {
+            world.keys(&format!(":{command}<Enter>"));
+            assert_eq!(world.toast(), toast, "{command}");
+        }
     }
 
     #[test]

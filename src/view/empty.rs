@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::canvas::Canvas;
-use super::locks::attention::denied_text;
+use super::locks::attention::{denied_text, is_login, reason};
 use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped};
 use super::theme::{Role, Theme};
 use super::widget::notice::notice;
@@ -47,11 +47,14 @@ fn unreachable<'a>(
     rows: usize,
     theme: &Theme,
 ) -> Vec<Line<'a>> {
-    let mut lines = vec![Line::from(theme.span("No etcd can be reached.", Role::Title)), Line::default()];
+    let login = why.iter().any(is_login);
+    let title = if login { "etcd does not let this user log in." } else { "No etcd can be reached." };
+    let mut lines = vec![Line::from(theme.span(title, Role::Title)), Line::default()];
     let most = rows.saturating_sub(6).max(1);
     for tried in why.iter().take(most) {
-        lines.push(Line::from(theme.sentence(escape_text(&tried.endpoint), columns, Role::Text)));
-        lines.push(Line::from(theme.sentence(format!("  {}", escape_text(&tried.error)), columns, Role::Error)));
+        let endpoint = fit_bytes(tried.endpoint.as_bytes(), columns, Cut::Middle, theme.glyphs.ellipsis);
+        lines.push(Line::from(theme.span(endpoint, Role::Text)));
+        lines.push(Line::from(theme.sentence(format!("  {}", escape_text(reason(tried))), columns, Role::Error)));
     }
     if why.len() > most {
         lines.push(muted(format!("and {} more", why.len() - most), theme));
@@ -59,7 +62,12 @@ fn unreachable<'a>(
     lines.push(Line::default());
     let tried = if attempt == 1 { "1 try".to_owned() } else { format!("{} tries", grouped(i64::from(attempt))) };
     lines.push(muted(format!("{tried} so far, the next in {}", duration(next_at.since(now))), theme));
-    lines.push(muted("--endpoints HOST:PORT or ETCDCTL_ENDPOINTS say where etcd is", theme));
+    let hint = if login {
+        "--user NAME and --password, or ETCDCTL_USER, say who logs in"
+    } else {
+        "--endpoints HOST:PORT or ETCDCTL_ENDPOINTS say where etcd is"
+    };
+    lines.push(muted(hint, theme));
     lines
 }
 

@@ -11,7 +11,7 @@ use ratatui::widgets::Widget as _;
 use tui_logger::{ExtLogRecord, LogFormatter, TuiLoggerWidget};
 
 use super::canvas::Canvas;
-use super::text::{escape_text, grouped, split_at_width, width};
+use super::text::{grouped, sanitise, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::domain::Timestamp;
@@ -87,7 +87,8 @@ impl LogFormatter for Formatter {
         let time = super::text::clock(at, self.now, &theme.zone);
         let target = short_target(record.target());
         let head = width(&time) + 1 + word.len() + 1;
-        let text = escape_text(record.msg().trim()).into_owned();
+        // Whoever logs a name escapes it; this is the last check.
+        let text = sanitise(record.msg().trim()).into_owned();
         let room = columns.saturating_sub(head).max(8);
         let mut lines = Vec::new();
         let mut first = vec![theme.span(format!("{time} "), Role::Muted), theme.span(format!("{word} "), role)];

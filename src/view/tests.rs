@@ -69,6 +69,39 @@ fn the_lock_at_80x24() {
 }
 
 #[test]
+fn at_80x24_a_holder_that_does_not_renew_is_told_before_its_grant() {
+    let mut cluster = sample();
+    cluster.press("j\n", 80, 24);
+    let lease = 0x694d_8225_4d5f_a305;
+    for remaining in [30, 20, 10] {
+        cluster.wait(10);
+        cluster.ttl(lease, 60, remaining);
+    }
+    let text = cluster.draw(80, 24, &plain()).text();
+    let line = text.lines().find(|line| line.starts_with("│lease")).unwrap_or_else(|| panic!("{text}"));
+    assert!(line.contains("…a305  not renewed for ") && line.contains("TTL 60s"), "{text}");
+}
+
+#[test]
+fn a_wrong_password_is_told_as_such_and_not_cut() {
+    let mut cluster = Cluster::new();
+    let endpoint = "https://etcd-with-a-long-name.of.some.example.com:2379".to_owned();
+    let error = format!(
+        "cannot log in to {endpoint} as \"root\": etcdserver: authentication failed, invalid user ID or password"
+    );
+    let why = vec![EndpointError { endpoint, error }];
+    let next_at = cluster.now + Millis(2_400);
+    cluster.tell(Observation::Link(LinkState::Retrying { attempt: 3, next_at, why }));
+    let shot = cluster.draw(80, 24, &plain());
+    let text = shot.text();
+    assert!(text.contains("etcd does not let this user log in."), "{text}");
+    assert!(text.contains("authentication failed: check --user and --password"), "{text}");
+    assert!(!text.contains("No etcd can be reached"), "{text}");
+    let attention = panel(&shot, "Attention");
+    assert!(attention.contains("authentication failed"), "{text}");
+}
+
+#[test]
 fn the_lock_in_ascii() {
     let mut cluster = sample();
     cluster.press("j\n", 80, 24);

@@ -8,5 +8,5 @@ mod escape;
 mod number;
 
 pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, split_at_width, width};
-pub use escape::{escape, escape_text, is_unsafe, sanitise};
+pub use escape::{escape, escape_text, is_unsafe, sanitise, unescape};
 pub use number::{bytes, clock, duration, grouped, quantity, short_duration};

@@ -129,3 +129,17 @@ fn a_prefix_may_be_any_bytes() {
     assert!(ended.text().starts_with("\\xff\\xff\tqueue\t"), "{}", ended.text());
     assert_eq!(ended.text().lines().count(), 1);
 }
+
+#[test]
+fn a_name_that_ls_prints_can_be_given_to_show() {
+    let Some(version) = newest("hostile: a printed name can be shown") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    store.grant(0x1000, 60);
+    store.put(b"/h/\xff\xfe\x80bad/1000", "", 0x1000);
+    for (name, hex) in [(r"/h/\xff\xfe\x80bad", false), ("2f682ffffe80626164", true)] {
+        let arguments = ["show", name].into_iter().chain(hex.then_some("--hex"));
+        let ended = on(&cluster, arguments).run().expect(0);
+        assert!(ended.text().starts_with(&format!("lock\t{name}\t")), "{}", ended.text());
+    }
+}

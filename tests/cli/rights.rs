@@ -58,6 +58,13 @@ fn show_finds_a_lock_whose_directory_may_not_be_read() {
     let Some(cluster) = guarded("rights: show finds a lock") else { return };
     let document = on(&cluster, ["--user", "ann:annpw", "show", "/open/a", "-w", "json"]).json();
     assert_eq!(document["lock"]["holder"]["lease"], json!("1000"));
+    // Whether there is one that may not be read is nobody's to say.
+    for name in ["/secret/b", "/secret/nothing"] {
+        let ended = on(&cluster, ["--user", "ann:annpw", "show", name]).run().expect(1);
+        assert_eq!(ended.stderr.matches("may not be read").count(), 1, "{}", ended.stderr);
+        assert!(ended.stderr.contains(&format!("read '{name}/'")), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("there is no lock"), "{}", ended.stderr);
+    }
     let narrow = [
         "role grant-permission reader --prefix=true read /secret/b/",
         "role revoke-permission reader --prefix=true /open/",

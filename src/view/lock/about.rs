@@ -9,11 +9,16 @@ use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 use crate::model::{Facts, KeyView, LockView, TtlState};
 use crate::view::canvas::Canvas;
+use crate::view::client;
 use crate::view::locks::row::length;
 use crate::view::text::{Cut, duration, escape_text, fit_bytes, grouped, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::ttl::renewal;
+
+/// The widest label that all facts have, and the most columns a label gets.
+const LABEL: usize = 5;
+const WIDEST_LABEL: usize = 12;
 
 /// A labelled line.
 struct Fact<'a> {
@@ -52,8 +57,9 @@ fn lines<'a>(facts: &'a Facts, lock: &LockView<'a>, columns: usize, theme: &Them
     }
     all.extend(times(lock, now, theme));
     if let Some(key) = &holder {
-        lease(facts, key, theme, &mut all);
         let decoded = key.decoded();
+        let label = decoded.fields.iter().map(|(label, _)| width(label)).fold(LABEL, usize::max).min(WIDEST_LABEL);
+        lease(facts, key, columns.saturating_sub(label + 1), theme, &mut all);
         // The holder's name is on every row; the fields say where it comes from.
         for (label, text) in decoded.fields {
             let text = escape_text(&text).into_owned();
@@ -63,7 +69,7 @@ fn lines<'a>(facts: &'a Facts, lock: &LockView<'a>, columns: usize, theme: &Them
             all.push(Fact { label: "puts", text: vec![Span::raw(count)] });
         }
     }
-    let widest = all.iter().map(|fact| width(fact.label)).max().unwrap_or(0).min(12);
+    let widest = all.iter().map(|fact| width(fact.label)).max().unwrap_or(0).min(WIDEST_LABEL);
     all.into_iter()
         .map(|fact| {
             let mut spans = vec![theme.span(format!("{:<widest$} ", fact.label), Role::Muted)];
@@ -134,18 +140,31 @@ fn quantile(sorted: &[Millis], percent: usize) -> Option<Millis> {
 }
 
 /// The holder's lease: its granted time, whether it is renewed, and what else hangs on it.
-fn lease(facts: &Facts, key: &KeyView<'_>, theme: &Theme, all: &mut Vec<Fact<'_>>) {
+///
+/// Where there is little room the id loses its start, then the grant goes; whether it is
+/// renewed always stays.
+fn lease(facts: &Facts, key: &KeyView<'_>, columns: usize, theme: &Theme, all: &mut Vec<Fact<'_>>) {
     if key.lease().is_none() {
         return;
     }
-    let mut text = vec![Span::raw(key.lease().to_string())];
-    if let TtlState::Live { granted, .. } | TtlState::Overdue { granted, .. } = key.ttl() {
-        text.push(theme.span(format!("  {granted}s granted"), Role::Muted));
-    }
+    let mut said: Vec<Span<'_>> = Vec::new();
     if let Some(renewed) = renewal(key.renewal(), theme) {
-        text.push(Span::raw("  "));
-        text.push(renewed);
+        said.extend([Span::raw("  "), renewed]);
     }
+    let (mut granted, mut brief) = (Vec::new(), Vec::new());
+    if let TtlState::Live { granted: seconds, .. } | TtlState::Overdue { granted: seconds, .. } = key.ttl() {
+        granted.push(theme.span(format!("  {seconds}s granted"), Role::Muted));
+        brief.push(theme.span(format!("  TTL {seconds}s"), Role::Muted));
+    }
+    let id = key.lease().to_string();
+    let short = Span::raw(format!("{}{}", theme.glyphs.ellipsis, client::short(key.lease(), b"")));
+    let forms = [
+        [vec![Span::raw(id)], said.clone(), granted.clone()].concat(),
+        [vec![short.clone()], said.clone(), granted].concat(),
+        [vec![short.clone()], said.clone(), brief].concat(),
+    ];
+    let fits = |form: &Vec<Span<'_>>| form.iter().map(|span| width(&span.content)).sum::<usize>() <= columns;
+    let text = forms.into_iter().find(fits).unwrap_or_else(|| [vec![short], said].concat());
     all.push(Fact { label: "lease", text });
     let others = facts.lease(key.lease()).map_or(0, |lease| lease.key_count().saturating_sub(1));
     if others > 0 {

@@ -70,7 +70,7 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Timestamp, Entry<'
 fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let (glyph, said, token, length) = match *entry {
         Entry::Began(hold) => {
-            let word = if hold.began.exact { "acquired" } else { "holds since before" };
+            let word = if hold.began.exact { "acquired" } else { "found holding" };
             let waited = hold.waited.filter(|waited| waited.0 >= 1_000);
             (
                 theme.span(theme.glyphs.holder, Role::Holder),
@@ -84,7 +84,7 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
             let word = match cause {
                 Cause::Expired => "lease expired",
                 Cause::Revoked => "lease revoked",
-                Cause::Unknown => "ended, cause unknown",
+                Cause::Unknown => "cause unknown",
                 _ => cause_word(cause),
             };
             let more = if hold.began.exact { "" } else { ">" };

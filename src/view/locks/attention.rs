@@ -9,7 +9,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use crate::domain::{LeaseId, Millis};
-use crate::event::{Denied, LinkState};
+use crate::event::{Denied, EndpointError, LinkState};
 use crate::input::{Pane, Target};
 use crate::model::{Cause, Facts, LockView, Renewal, TtlState, What};
 use crate::view::canvas::Canvas;
@@ -101,7 +101,7 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         && let Some(first) = why.first()
     {
         let more = if why.len() > 1 { format!(" (and {} more)", why.len() - 1) } else { String::new() };
-        let text = format!("{}{more}", first.error);
+        let text = format!("{}{more}", reason(first));
         notes.push(Note { severity: Severity::Error, about: first.endpoint.as_bytes().into(), text, target: None });
     }
     if let Some(former) = link.replaced_cluster {
@@ -112,6 +112,24 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         let text = format!("history has {}: events were compacted unseen", quantity(link.gaps as usize, "gap"));
         notes.push(Note { severity: Severity::Warning, about: b"watch".into(), text, target: None });
     }
+}
+
+/// Whether etcd was reached and refused the user or the password.
+pub fn is_login(tried: &EndpointError) -> bool {
+    tried.error.starts_with("cannot log in to ") || tried.error.contains("authentication failed")
+}
+
+/// Why an endpoint cannot be used, without its name, which stands beside it: what matters
+/// must not be cut off behind a long URL.
+pub fn reason(tried: &EndpointError) -> &str {
+    let error = tried.error.as_str();
+    if error.contains("authentication failed") {
+        return "authentication failed: check --user and --password";
+    }
+    let of_network = || error.strip_prefix("cannot reach ")?.strip_prefix(tried.endpoint.as_str())?.strip_prefix(": ");
+    let of_login = || Some(error.strip_prefix("cannot log in to ")?.split_once("\": ")?.1);
+    let of_strangers = || error.strip_prefix(tried.endpoint.as_str())?.strip_prefix(' ');
+    of_network().or_else(of_login).or_else(of_strangers).unwrap_or(error)
 }
 
 /// What a denied range needs.
@@ -134,7 +152,7 @@ fn of_leases<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
             }
             (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since }) => {
                 let text =
-                    format!("TTL {}, not renewed for {}", duration(seconds(remaining)), duration(whole_seconds(since)));
+                    format!("not renewed for {}, TTL {}", duration(whole_seconds(since)), duration(seconds(remaining)));
                 notes.extend(about_lease(id, &lease.holds(), &lease.waits_for(), Severity::Warning, &text));
             }
             _ => {}
@@ -222,7 +240,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>], top: usize,
     let shown = &notes[top..notes.len().min(top + usize::from(inner.height))];
     let widest = shown.iter().map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
     let room = usize::from(inner.width.saturating_sub(2));
-    let about_wide = widest.min(room * 2 / 5);
+    let longest = shown.iter().map(|note| width(&note.text)).max().unwrap_or(0);
+    // Names give way to what is the matter, down to a third.
+    let about_wide = widest.min(room.saturating_sub(longest + 4).clamp(room / 3, room * 2 / 5));
     for (y, note) in (inner.top()..inner.bottom()).zip(shown) {
         let line = note_line(note, about_wide, room, canvas.theme);
         canvas.line(inner.x, y, inner.width, &line);

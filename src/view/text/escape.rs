@@ -41,6 +41,43 @@ pub fn escape_text(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// The bytes that [`escape`] prints as `text`; `None` when it has an escape that is never
+/// printed. Characters that would have been escaped are taken as they are.
+pub fn unescape(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((plain, after)) = rest.split_once('\\') {
+        bytes.extend_from_slice(plain.as_bytes());
+        let kind = after.chars().next()?;
+        rest = &after[kind.len_utf8()..];
+        match kind {
+            '\\' => bytes.push(b'\\'),
+            'n' => bytes.push(b'\n'),
+            'r' => bytes.push(b'\r'),
+            't' => bytes.push(b'\t'),
+            'x' => {
+                let digits = rest.get(..2)?;
+                bytes.push(u8::try_from(hex(digits)?).ok()?);
+                rest = &rest[2..];
+            }
+            'u' => {
+                let (digits, after) = rest.strip_prefix('{')?.split_once('}')?;
+                bytes.extend_from_slice(char::from_u32(hex(digits)?)?.encode_utf8(&mut [0; 4]).as_bytes());
+                rest = after;
+            }
+            _ => return None,
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    Some(bytes)
+}
+
+/// Reads hex digits, of which there is at least one and nothing else.
+fn hex(digits: &str) -> Option<u32> {
+    let only_digits = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    only_digits.then(|| u32::from_str_radix(digits, 16).ok())?
+}
+
 /// The last check before a cell: escapes what is unsafe and leaves backslashes alone, so
 /// that text which is escaped already comes out as it went in.
 pub fn sanitise(text: &str) -> Cow<'_, str> {
@@ -176,7 +213,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn what_is_never_printed_is_not_read_back() {
+        for text in ["\\", "a\\q", "\\x1", "\\x+1", "\\xé", "\\u{}", "\\u{d800}", "\\u{110000}", "\\u1b"] {
+            assert_eq!(unescape(text), None, "{text}");
+        }
+        assert_eq!(unescape("/h/\\xff\\xfe\\x80bad").as_deref(), Some(&b"/h/\xff\xfe\x80bad"[..]));
+    }
+
     proptest! {
+        #[test]
+        fn what_is_printed_can_be_read_back(bytes in proptest::collection::vec(any::<u8>(), 0..60), text in "\\PC{0,20}|[\\\\nrtxu{}0-9a-f]{0,20}|\\p{C}{0,10}") {
+            for input in [&bytes[..], text.as_bytes()] {
+                prop_assert_eq!(unescape(&escape(input)), Some(input.to_vec()));
+            }
+        }
+
         #[test]
         fn nothing_unsafe_is_left(bytes in proptest::collection::vec(any::<u8>(), 0..200), text in "\\PC{0,40}|\\p{C}{0,20}") {
             for input in [&bytes[..], text.as_bytes()] {
