@@ -6,7 +6,7 @@
 use tracing::{info, warn};
 
 use crate::domain::{KeyRange, MemberId, Millis};
-use crate::event::{EndpointError, LeasePollCost, LinkState, Observation, Stamped, WatchLoss};
+use crate::event::{EndpointError, LeasePollCost, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, What};
 use crate::view::text::{duration, escape, escape_text, grouped, quantity};
 
@@ -66,8 +66,12 @@ impl Journal {
                 let failed_before = facts.cluster.member(*member).is_some_and(|of| of.error.is_some());
                 match answer {
                     Ok(_) if failed_before => vec![Line::Info(format!("{} answers again", name(facts, *member)))],
-                    Err(why) if !failed_before => {
-                        vec![Line::Warn(format!("{} does not answer: {}", name(facts, *member), escape_text(why)))]
+                    Err(reason) if !failed_before => {
+                        let (name, why) = (name(facts, *member), escape_text(reason.why()));
+                        vec![Line::Warn(match reason {
+                            NoStatus::Unreachable(_) => format!("{name} does not answer: {why}"),
+                            NoStatus::Denied(_) => format!("{name} may not be asked for its status: {why}"),
+                        })]
                     }
                     _ => Vec::new(),
                 }
@@ -152,6 +156,9 @@ fn lost(loss: &WatchLoss) -> String {
     match loss {
         WatchLoss::Compacted { at } => {
             format!("the watch is lost: compacted up to revision {}; all is read anew", grouped(at.0))
+        }
+        WatchLoss::BeganAnew { why } => {
+            format!("the store began anew: {}; what was known is forgotten", escape_text(why))
         }
         WatchLoss::Cancelled { why } => format!("the watch was cancelled: {}; all is read anew", escape_text(why)),
         WatchLoss::Transport { why } => format!("the watch broke off and will resume: {}", escape_text(why)),
@@ -270,7 +277,8 @@ mod tests {
 
     #[test]
     fn members_leaders_and_alarms_are_told_by_name() {
-        let silent = || Observation::Status { member: MemberId(1), answer: Err("deadline".into()) };
+        let silent =
+            || Observation::Status { member: MemberId(1), answer: Err(NoStatus::Unreachable("deadline".into())) };
         let alarm = Alarm { member: MemberId(1), kind: AlarmKind::NoSpace };
         let told = lines([
             members(),
