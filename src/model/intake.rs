@@ -234,17 +234,19 @@ impl Facts {
             return;
         }
         let since = now.since;
-        if before.is_some() {
-            self.end_hold(intake, lock_ix, former, Cause::Released);
+        // That a free one was taken was told when the key was judged anew.
+        if before.is_none() {
+            return;
         }
+        self.end_hold(intake, lock_ix, former, Cause::Released);
         if after.is_some() {
-            if let Some(lock) = self.locks.get_mut(lock_ix.0) {
-                lock.free_since = None;
-            }
             self.begin_hold(intake, lock_ix, party, since);
-        } else {
-            self.set_free(intake, lock_ix);
+            return;
         }
+        if let Some(lock) = self.locks.get_mut(lock_ix.0) {
+            lock.held.clear();
+        }
+        self.set_free(intake, lock_ix);
     }
 
     fn remove(&mut self, intake: Intake, ix: KeyIx) {

@@ -5,7 +5,7 @@
 
 use crate::domain::{LeaseId, Millis, Revision, Timestamp};
 use crate::layout::value::{Decoded, decode};
-use crate::layout::{Family, Layout, Shape};
+use crate::layout::{Family, Layout, Recognised, Shape};
 
 use super::facts::Facts;
 use super::group::Place;
@@ -95,7 +95,7 @@ impl<'a> LockView<'a> {
             }
             Made::Alone(key) => {
                 let entry = key.and_then(|ix| facts.keyspace().get(ix));
-                let held = entry.filter(|entry| !kubernetes_released(layout, entry));
+                let held = entry.filter(|entry| !is_released(self.lock.recognised, entry));
                 Box::new(held.map(|entry| KeyView { facts, entry, family }).into_iter())
             }
         }
@@ -209,8 +209,8 @@ impl<'a> LockView<'a> {
 }
 
 /// A Kubernetes lease object stays when it is released; its holder is empty then.
-fn kubernetes_released(layout: Layout, entry: &Entry) -> bool {
-    layout == Layout::KubernetesLease && decode(&entry.facts(), "kubernetes").owner.is_none()
+pub(super) fn is_released(recognised: Recognised, entry: &Entry) -> bool {
+    recognised.layout == Layout::KubernetesLease && decode(&entry.facts(), recognised.family).owner.is_none()
 }
 
 fn sorted(times: impl Iterator<Item = Millis>) -> Vec<Millis> {

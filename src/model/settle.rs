@@ -6,7 +6,6 @@
 use std::collections::BTreeSet;
 
 use crate::domain::Key;
-use crate::layout::value::decode;
 use crate::layout::{Layout, MANY, Recognised, SingleFacts, recognise_single};
 
 use super::cause::Cause;
@@ -15,6 +14,7 @@ use super::group::{Group, GroupIx};
 use super::intake::{How, Intake};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::{End, Lock, LockIx, Made};
+use super::look::is_released;
 use super::timeline::{Party, What};
 
 impl Facts {
@@ -58,9 +58,8 @@ impl Facts {
         lock.recognised = recognised;
         let wants_lease = recognised.layout.is_lock() && recognised.layout != Layout::KubernetesLease;
         note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease.is_none());
-        let released =
-            recognised.layout == Layout::KubernetesLease && decode(&entry.facts(), recognised.family).owner.is_none();
-        if !recognised.layout.is_lock() || released || lock.held.contains(&entry.create_revision) {
+        if !recognised.layout.is_lock() || is_released(recognised, entry) || lock.held.contains(&entry.create_revision)
+        {
             return;
         }
         lock.held = vec![entry.create_revision];

@@ -116,3 +116,23 @@ fn registrations_and_data_are_no_locks() {
         assert!(bench.facts().lock_named(name.as_bytes()).is_none(), "{name}");
     }
 }
+
+#[test]
+fn a_kubernetes_lease_is_told_once_each_time_it_changes_hands() {
+    let path = Path::new("tests/data/layouts/k8s_lease_SYNTHETIC.jsonl");
+    let value = |key: &str| rows(path).into_iter().find(|row| row.key.ends_with(key)).unwrap().value;
+    let (released, one, other) = (value("my-operator-lock"), value("kube-scheduler"), value("kube-controller-manager"));
+    let key = "/registry/leases/default/it";
+    let mut store = Store::new();
+    store.put_bytes(key, released.clone(), 0);
+    let mut bench = Bench::reading(&store);
+    for value in [one, other, released] {
+        store.put_bytes(key, value, 0);
+        bench.watch(&store);
+    }
+    let it = |what: &str| format!("{key} {what}");
+    assert_eq!(bench.story(), [it("acquired"), it("released"), it("acquired"), it("released")]);
+    let lock = bench.facts().lock_named(key.as_bytes()).unwrap();
+    assert_eq!((lock.state(), lock.holds().count()), (LockState::Free, 2));
+    assert!(lock.free_since().is_some());
+}
