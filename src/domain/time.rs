@@ -3,6 +3,7 @@
 //! Time enters the pure core only as a stamp on an event; nothing here reads a clock.
 
 use std::ops::{Add, Sub};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,13 @@ impl Millis {
     /// Whole seconds, rounded down.
     pub const fn secs(self) -> i64 {
         self.0.div_euclid(1000)
+    }
+}
+
+impl From<Duration> for Millis {
+    /// Rounded down; what does not fit is as long as can be told.
+    fn from(length: Duration) -> Self {
+        Self(i64::try_from(length.as_millis()).unwrap_or(i64::MAX))
     }
 }
 

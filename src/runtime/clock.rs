@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::time::Instant;
 
-use crate::domain::Timestamp;
+use crate::domain::{Millis, Timestamp};
 
 /// How far ahead the wall clock has to be to be followed: more than it is ever slewed by
 /// between two looks.
@@ -43,7 +43,7 @@ impl Clock {
     }
 
     fn read(&self, wall_ms: i64) -> Timestamp {
-        let elapsed = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        let elapsed = Millis::from(self.started.elapsed()).0;
         let base = self.base_ms.load(Ordering::Relaxed);
         let told = base.saturating_add(elapsed);
         let ahead = wall_ms.saturating_sub(told);
@@ -60,7 +60,7 @@ fn wall_ms() -> i64 {
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads clocks")]
     let now = SystemTime::now();
     // A clock set before 1970 counts as 1970.
-    now.duration_since(UNIX_EPOCH).map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
+    now.duration_since(UNIX_EPOCH).map_or(0, |since| Millis::from(since).0)
 }
 
 #[cfg(test)]

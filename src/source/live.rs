@@ -163,7 +163,7 @@ impl Link {
             };
             attempt += 1;
             let wait = wait_before(attempt, last.is_some());
-            let next_at = self.out.clock.now() + Millis(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+            let next_at = self.out.clock.now() + Millis::from(wait);
             self.out.tell(Observation::Link(LinkState::Retrying { attempt, next_at, why })).await?;
             self.out.unless_stopped(sleep(wait)).await?;
         }

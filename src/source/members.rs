@@ -152,7 +152,7 @@ async fn ask(pool: &Pool, member: &Member) -> Result<Status, PortError> {
     let client = pool.member(member).await?;
     let start = Instant::now();
     let (header, status) = client.with_deadline(ANSWER).status().await?;
-    let latency = Millis(i64::try_from(start.elapsed().as_millis()).unwrap_or(i64::MAX));
+    let latency = Millis::from(start.elapsed());
     if header.member != member.id {
         let why = format!("member {} answers there, not {}", header.member, member.id);
         return Err(PortError::Unreachable { endpoint: client.endpoint().into(), why });

@@ -104,7 +104,7 @@ impl Burst {
 
     /// What it cost until now, and why the first question that failed did.
     pub fn end(self) -> (LeasePollCost, Option<PortError>) {
-        let took = Millis(i64::try_from(self.start.elapsed().as_millis()).unwrap_or(i64::MAX));
+        let took = Millis::from(self.start.elapsed());
         (LeasePollCost { asked: self.asked, failed: self.failed, took }, self.why)
     }
 }
