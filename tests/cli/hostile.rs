@@ -19,16 +19,21 @@ const NASTY: &[&[u8]] = &[
     b"/jobs/nul\0",
 ];
 
-#[test]
-fn nothing_from_the_cluster_steers_the_terminal_or_breaks_a_line() {
-    let Some(version) = newest("hostile: nothing steers the terminal") else { return };
-    let cluster = version.cluster().start();
-    let mut store = Store::of(&cluster);
+/// Puts a lock of each nasty name, held by a key whose value is the name too.
+fn put_nasty_locks(store: &mut Store) {
     for (n, name) in NASTY.iter().enumerate() {
         let lease = 0x1000 + i64::try_from(n).unwrap();
         store.grant(lease, 60);
         store.put([name, format!("/{lease:x}").as_bytes()].concat(), *name, lease);
     }
+}
+
+#[test]
+fn nothing_from_the_cluster_steers_the_terminal_or_breaks_a_line() {
+    let Some(version) = newest("hostile: nothing steers the terminal") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    put_nasty_locks(&mut store);
     for command in [&["ls", ""][..], &["ls"], &["leases"], &["ls", "", "--all", "--hex"]] {
         for format in ["simple", "table", "json"] {
             let ended = on(&cluster, command.iter().chain(&["-w", format])).run().expect(0);
@@ -53,11 +58,7 @@ fn every_name_and_value_comes_out_of_json_as_it_is() {
     let Some(version) = newest("hostile: every name comes out of JSON as it is") else { return };
     let cluster = version.cluster().start();
     let mut store = Store::of(&cluster);
-    for (n, name) in NASTY.iter().enumerate() {
-        let lease = 0x1000 + i64::try_from(n).unwrap();
-        store.grant(lease, 60);
-        store.put([name, format!("/{lease:x}").as_bytes()].concat(), *name, lease);
-    }
+    put_nasty_locks(&mut store);
     let read = |text: &Value| match text {
         Value::String(text) => text.clone().into_bytes(),
         other => STANDARD.decode(other["base64"].as_str().unwrap()).unwrap(),
