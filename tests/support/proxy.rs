@@ -41,7 +41,8 @@ enum Mode {
 impl Proxy {
     /// Starts to forward from a free port of loopback to `target`.
     pub fn start(target: SocketAddr) -> Self {
-        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, super::etcd::free_port())).expect("the port was free");
+        // It listens from here on, so the kernel can choose a port that nobody else gets.
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("some port is free");
         let address = listener.local_addr().expect("it is bound");
         let state = State { target: Some(target), ..State::default() };
         let shared = Arc::new(Shared { state: Mutex::new(state), changed: Condvar::new() });
