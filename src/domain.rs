@@ -7,6 +7,7 @@ pub mod ids;
 pub mod key;
 pub mod kv;
 pub mod member;
+pub mod raft;
 pub mod time;
 
 pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};

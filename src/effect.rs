@@ -4,12 +4,15 @@
 //! as observations; nothing in the core waits for one.
 
 use crate::domain::LeaseId;
+use crate::domain::raft::Fault;
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Ask the time to live of these leases now, in this order, in one burst.
     PollLeases(Vec<LeaseId>),
+    /// Do something to the embedded cluster.
+    Fault(Fault),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
     /// Capture the mouse, or leave it to the terminal.

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::raft::{Fault, RaftPicture};
 use crate::domain::{
     Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Term,
     Timestamp,
@@ -74,6 +75,10 @@ pub enum Observation {
     },
     /// All alarms that are raised now.
     Alarms(Vec<Alarm>),
+    /// What goes on inside the embedded cluster.
+    Raft(Box<RaftPicture>),
+    /// What a fault led to: nothing to say, or why it could not be done.
+    FaultDone(Fault, Result<(), String>),
 }
 
 /// Why a member says nothing of itself.

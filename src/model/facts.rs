@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::domain::raft::RaftPicture;
 use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::event::LeasePollCost;
 use crate::layout::{Family, Layout};
@@ -31,6 +32,8 @@ pub struct Facts {
     pub cluster: Cluster,
     /// What happened.
     pub timeline: Timeline,
+    /// What goes on inside the embedded cluster; a real etcd does not tell.
+    pub raft: Option<Box<RaftPicture>>,
     /// Which leases are asked when.
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,

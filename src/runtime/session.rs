@@ -256,6 +256,10 @@ impl Session {
                     self.poll(leases);
                     Ok(())
                 }
+                Effect::Fault(fault) => {
+                    debug!(?fault, "there is no embedded cluster to do this to");
+                    Ok(())
+                }
                 Effect::Copy(text) => self.terminal.copy(&text),
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {

@@ -102,6 +102,12 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             }
             news
         }
+        Observation::Raft(picture) => {
+            facts.raft = Some(picture);
+            true
+        }
+        // Not shown yet.
+        Observation::FaultDone(..) => false,
     };
     if news {
         facts.bump();
