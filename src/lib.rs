@@ -9,6 +9,7 @@ pub mod event;
 pub mod input;
 pub mod layout;
 pub mod model;
+pub mod mvcc;
 pub mod nearest;
 pub mod port;
 pub mod runtime;

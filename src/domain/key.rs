@@ -58,7 +58,7 @@ impl fmt::Debug for Key {
 
 /// A range of keys `[start, end)` in etcd's way of saying it: an empty `end` is the one key
 /// `start`, and `\0` is everything from `start` on.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct KeyRange {
     /// The first key of the range.
     pub start: Key,
@@ -67,6 +67,11 @@ pub struct KeyRange {
 }
 
 impl KeyRange {
+    /// The range that `key` and `range_end` of a request mean.
+    pub fn from_wire(key: Vec<u8>, range_end: Vec<u8>) -> Self {
+        Self { start: key.into(), end: range_end.into() }
+    }
+
     /// All keys that start with `prefix`; an empty prefix is the whole keyspace.
     pub fn prefix(prefix: &[u8]) -> Self {
         // etcd takes an empty key for an error; the whole keyspace starts at `\0`.
