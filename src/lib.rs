@@ -5,6 +5,7 @@ pub mod cli;
 pub mod config;
 pub mod domain;
 pub mod effect;
+pub mod embedded;
 pub mod event;
 pub mod input;
 pub mod layout;
