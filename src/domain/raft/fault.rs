@@ -10,6 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use super::{NodeId, Speed};
 
+mod words;
+
+pub use words::{FaultError, WORDS, Word};
+
 /// Something done to an embedded cluster or to its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
