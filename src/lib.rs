@@ -11,6 +11,7 @@ pub mod layout;
 pub mod model;
 pub mod nearest;
 pub mod port;
+pub mod raft;
 pub mod runtime;
 pub mod source;
 pub mod update;
