@@ -13,6 +13,7 @@ pub mod model;
 pub mod mvcc;
 pub mod nearest;
 pub mod port;
+pub mod raft;
 pub mod runtime;
 pub mod source;
 pub mod update;
