@@ -16,8 +16,10 @@ use crate::config::{self, Config, Layer};
 use crate::runtime;
 
 pub mod args;
+mod cluster;
 mod dashboard;
 mod document;
+mod embedded;
 mod evident;
 mod exit;
 mod info;
@@ -69,6 +71,11 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man => document::man(&mut out)?,
         Command::Keys => document::keys(&mut out)?,
+        Command::Cluster(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            cluster::run(args, &settings.config, &mut out)?;
+        }
         _ => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -90,7 +97,7 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::Watch(args) => watch::run(args, config, out).await,
         Command::Info => info::run(config, file.as_deref(), out).await,
         // They look at nothing and were run before.
-        Command::Keys | Command::Completions { .. } | Command::Man => Ok(()),
+        Command::Keys | Command::Completions { .. } | Command::Man | Command::Cluster(_) | Command::Demo(_) => Ok(()),
     }
 }
 

@@ -15,6 +15,7 @@ pub mod nearest;
 pub mod port;
 pub mod raft;
 pub mod runtime;
+pub mod server;
 pub mod source;
 pub mod update;
 pub mod view;

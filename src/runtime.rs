@@ -8,6 +8,7 @@
 
 mod appearance;
 pub mod clock;
+mod embedded;
 mod journal;
 pub mod logging;
 mod session;
@@ -25,11 +26,13 @@ use tracing::{info, warn};
 use crate::config::{Config, Display};
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
+use crate::server::Control;
 use crate::source::{self, Watching};
 use crate::view::theme::ThemeError;
 
 use appearance::Appearance;
 use clock::Clock;
+use embedded::Embedded;
 use logging::LoggingError;
 use session::{Session, Wires};
 use signals::Signals;
@@ -89,12 +92,13 @@ pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
 }
 
-/// Shows the dashboard until it is left. The terminal is given back when this returns.
+/// Shows the dashboard until it is left. The terminal is given back when this returns. With
+/// `cluster` it is the one embedded in this program, whose insides are shown as well.
 ///
 /// # Errors
 /// When there is no terminal, or something outside of the cluster's and the person's doing
 /// fails: a cluster that cannot be reached is shown, not returned.
-pub async fn dashboard(config: Config) -> Result<ExitReason, RuntimeError> {
+pub async fn dashboard(config: Config, cluster: Option<Control>) -> Result<ExitReason, RuntimeError> {
     if !Terminal::is_there() {
         return Err(RuntimeError::NoTerminal);
     }
@@ -107,6 +111,7 @@ pub async fn dashboard(config: Config) -> Result<ExitReason, RuntimeError> {
     let (polls, asked) = mpsc::channel(POLLS);
     let shutdown = CancellationToken::new();
     // The cluster is called first, so that it answers while the terminal is asked for its colours.
+    let inside = observed.clone();
     let source = {
         let (clock, shutdown) = (clock.clone(), shutdown.clone());
         let clock = port::Clock::new(move || clock.now());
@@ -117,8 +122,13 @@ pub async fn dashboard(config: Config) -> Result<ExitReason, RuntimeError> {
         };
         tokio::spawn(source::run(pool, watching, observed, asked, clock, shutdown))
     };
-    let result = show(&config, clock, signals, Wires { observations, polls }).await;
+    let (embedded, beside) =
+        cluster.map(|control| Embedded::connect(control, inside, clock.clone(), shutdown.clone())).unzip();
+    let result = show(&config, clock, signals, Wires { observations, polls, embedded }).await;
     shutdown.cancel();
+    if let Some(beside) = beside {
+        beside.abort();
+    }
     let stop = source.abort_handle();
     if tokio::time::timeout(HANG_UP, source).await.is_err() {
         warn!("the source did not hang up in time");

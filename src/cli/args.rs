@@ -11,6 +11,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::embedded::EmbeddedArgs;
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
 
 /// The variable that names the configuration file.
@@ -89,6 +90,20 @@ pub enum Command {
     /// Fields of text: time, event, lock, key, lease, create_revision, revision, and the cause
     /// or another detail.
     Watch(WatchArgs),
+    /// Start a cluster inside the program, with clients that contend for locks, and watch it
+    ///
+    /// Nothing is needed but this program. It is a playground: everything is held in memory, and
+    /// only this machine can reach it. For anything real, point lockscope at etcd.
+    ///
+    /// With --headless no screen opens: a summary is printed when --for is over.
+    Demo(DemoArgs),
+    /// Serve an embedded cluster on loopback, for any etcd client, until Ctrl-C
+    ///
+    /// One line says where it listens. Each line on standard input is a command, answered by one
+    /// line: kill n1, start n1, pause n2, resume n2, isolate n3, cut n1 n2, delay 200ms, loss
+    /// 20%, heal, campaign n1, transfer n2, speed 0.1, freeze, thaw, step, prevote off,
+    /// checkquorum off, status.
+    Cluster(ClusterArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,
     /// Print the keys and commands of the dashboard as a document
@@ -131,6 +146,34 @@ pub struct WatchArgs {
     /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Debug)]
+pub struct DemoArgs {
+    /// How to start the cluster.
+    #[command(flatten)]
+    pub embedded: EmbeddedArgs,
+    /// How many clients contend for the lock
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub clients: u16,
+    /// Print a summary instead of opening the dashboard
+    #[arg(long, requires = "length")]
+    pub headless: bool,
+    /// Stop after this long
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+    /// Run as fast as it goes on a clock of its own: the same seed gives the same run
+    #[arg(long, requires = "headless")]
+    pub virtual_time: bool,
+}
+
+/// Arguments of `cluster`.
+#[derive(Args, Debug)]
+pub struct ClusterArgs {
+    /// How to start the cluster.
+    #[command(flatten)]
+    pub embedded: EmbeddedArgs,
 }
 
 /// How to reach the cluster.

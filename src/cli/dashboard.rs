@@ -24,7 +24,7 @@ pub fn run(config: Config) -> Result<(), Failure> {
         .build()
         .wrap_err("cannot start the runtime")
         .map_err(Failure::Unexpected)?;
-    let ended = runtime.block_on(runtime::dashboard(config));
+    let ended = runtime.block_on(runtime::dashboard(config, None));
     // What is still under way (a name being looked up) is nobody's business any more.
     runtime.shutdown_background();
     match ended? {

@@ -28,6 +28,27 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
     ended
 }
 
+/// Waits until somebody presses Ctrl-C or the system says to end.
+#[cfg(unix)]
+pub async fn told_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    match signal(SignalKind::terminate()) {
+        Ok(mut terminate) => tokio::select! {
+            () = interrupted() => {}
+            _ = terminate.recv() => {}
+        },
+        // Without the handler the signal ends the program by itself.
+        Err(_) => interrupted().await,
+    }
+}
+
+/// Waits until somebody presses Ctrl-C.
+#[cfg(not(unix))]
+pub async fn told_to_stop() {
+    interrupted().await;
+}
+
 async fn interrupted() {
     if tokio::signal::ctrl_c().await.is_err() {
         // Without the handler Ctrl-C ends the program by itself.

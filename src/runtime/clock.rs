@@ -56,6 +56,12 @@ impl Clock {
     }
 }
 
+/// A seed for a run that nobody chose one for: another one each time.
+pub fn any_seed() -> u64 {
+    // Small enough to be typed again.
+    u64::try_from(wall_ms()).unwrap_or(0) % 1_000_000
+}
+
 fn wall_ms() -> i64 {
     #[expect(clippy::disallowed_methods, reason = "this is the place that reads clocks")]
     let now = SystemTime::now();

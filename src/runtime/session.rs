@@ -15,6 +15,7 @@ use tracing::debug;
 
 use super::appearance::Appearance;
 use super::clock::Clock;
+use super::embedded::Embedded;
 use super::journal::{self, Journal, Line};
 use super::signals::{Signals, Told};
 use super::terminal::{self, Inputs, Terminal};
@@ -43,6 +44,8 @@ pub struct Wires {
     pub observations: mpsc::Receiver<Stamped<Observation>>,
     /// The leases it is to ask.
     pub polls: mpsc::Sender<Vec<LeaseId>>,
+    /// The cluster embedded in this program, when that is the one that is shown.
+    pub embedded: Option<Embedded>,
 }
 
 /// The dashboard while it is shown.
@@ -257,7 +260,10 @@ impl Session {
                     Ok(())
                 }
                 Effect::Fault(fault) => {
-                    debug!(?fault, "there is no embedded cluster to do this to");
+                    match &self.wires.embedded {
+                        Some(embedded) => embedded.fault(fault),
+                        None => debug!(?fault, "there is no embedded cluster to do this to"),
+                    }
                     Ok(())
                 }
                 Effect::Copy(text) => self.terminal.copy(&text),

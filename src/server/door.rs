@@ -8,8 +8,8 @@ use std::sync::{Arc, RwLock, RwLockReadGuard};
 use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::domain::raft::NodeId;
-use crate::domain::{ClusterId, Member, MemberId, RaftIndex, Revision, Term};
-use crate::embedded::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
+use crate::domain::{ClusterId, Member, MemberId, Revision};
+use crate::embedded::{Ask, Board, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 use crate::mvcc::{Request, Response, Store};
 
 /// One member's door. Cheap to clone.
@@ -32,25 +32,6 @@ pub(super) struct Call {
     pub node: NodeId,
     pub ask: Ask,
     pub answer: oneshot::Sender<Result<Done, Refusal>>,
-}
-
-/// What the driver last told of a member.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Board {
-    /// Its term.
-    pub term: Term,
-    /// Whom it takes for the leader.
-    pub leader: Option<MemberId>,
-    /// The last index it knows to be committed.
-    pub commit: RaftIndex,
-    /// The last index its store has taken in.
-    pub applied: RaftIndex,
-    /// The revision of its store.
-    pub revision: Revision,
-    /// Whether it is a learner.
-    pub learner: bool,
-    /// The members as it knows them, in the order of their ids.
-    pub members: Arc<[Member]>,
 }
 
 /// An answer, and the number under which the way of the request is told.

@@ -1,0 +1,227 @@
+//! `cluster`: the embedded cluster alone, driven by lines on standard input.
+//!
+//! One line says where it listens, then each line that is read is answered by one line. When
+//! standard input ends the cluster goes on; Ctrl-C and SIGTERM end it.
+
+use std::io::Write;
+
+use color_eyre::eyre::WrapErr as _;
+use serde::Serialize;
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+
+use crate::config::{Config, Format};
+use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
+use crate::domain::{RaftIndex, Revision, Term};
+use crate::runtime;
+use crate::server::{self, Control, Served, Server, Stopped};
+use crate::view::text::sanitise;
+
+use super::args::ClusterArgs;
+use super::exit::Failure;
+use super::json;
+use super::wait;
+
+/// The word that asks how the nodes are; the others are faults.
+const STATUS: &str = "status";
+
+/// Runs the cluster until Ctrl-C.
+///
+/// # Errors
+/// When it cannot be started, or nobody reads what it says.
+pub fn run(args: &ClusterArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .wrap_err("cannot start the runtime")
+        .map_err(Failure::Unexpected)?;
+    let ended = runtime.block_on(serve(args, config.output.format.unwrap_or(Format::Simple), to));
+    // Reading standard input cannot be broken off.
+    runtime.shutdown_background();
+    ended
+}
+
+async fn serve(args: &ClusterArgs, format: Format, to: &mut impl Write) -> Result<(), Failure> {
+    let options = args.embedded.options(std::time::Duration::ZERO, runtime::clock::any_seed());
+    let server = server::start(options).await?;
+    let mut says = Says { format, to };
+    says.ready(&server)?;
+    let control = server.control();
+    let ended = tokio::select! {
+        // The end first: whoever writes lines without a pause must not outrun it.
+        biased;
+        () = wait::told_to_stop() => Ok(()),
+        answered = obey(&control, &mut says) => answered,
+    };
+    server.stop().await;
+    ended
+}
+
+/// Answers each line; when there are no more, waits for the end.
+async fn obey(control: &Control, says: &mut Says<'_, impl Write>) -> Result<(), Failure> {
+    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
+    while let Ok(Some(line)) = lines.next_segment().await {
+        // What is no text is no command either, and is quoted as far as it is one.
+        let line = String::from_utf8_lossy(&line);
+        match line.trim() {
+            "" => {}
+            STATUS => match control.picture().await {
+                Ok(picture) => says.status(&picture)?,
+                Err(Stopped) => says.error(&Stopped.to_string())?,
+            },
+            words => match words.parse::<Fault>() {
+                Ok(fault) => match control.fault(fault).await {
+                    Ok(()) => says.ok()?,
+                    Err(why) => says.error(&why)?,
+                },
+                Err(error) => says.error(&format!("{error}; `{STATUS}` tells how the nodes are"))?,
+            },
+        }
+    }
+    std::future::pending().await
+}
+
+/// Writes one line for each thing it says, and sees to it that it is read at once.
+struct Says<'a, W> {
+    format: Format,
+    to: &'a mut W,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "lowercase")]
+enum Line<'a> {
+    Ready {
+        schema: &'static str,
+        endpoints: Vec<&'a str>,
+        members: Vec<Member<'a>>,
+    },
+    Ok {
+        #[serde(skip_serializing_if = "Option::is_none")]
+        status: Option<Status>,
+    },
+    Error {
+        message: &'a str,
+    },
+}
+
+#[derive(Serialize)]
+struct Member<'a> {
+    id: json::Hex,
+    name: &'a str,
+    endpoint: &'a str,
+}
+
+#[derive(Serialize)]
+struct Status {
+    time_ms: u64,
+    speed: f64,
+    frozen: bool,
+    delay_ms: f64,
+    loss_percent: f64,
+    cuts: Vec<[String; 2]>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Serialize)]
+struct Node {
+    id: json::Hex,
+    name: String,
+    life: Life,
+    role: RaftRole,
+    learner: bool,
+    leader: Option<String>,
+    term: Term,
+    raft_index: RaftIndex,
+    applied_index: RaftIndex,
+    revision: Revision,
+}
+
+impl<W: Write> Says<'_, W> {
+    fn ready(&mut self, server: &Server) -> Result<(), Failure> {
+        let endpoints: Vec<_> = server.members.iter().map(|member| member.endpoint.as_str()).collect();
+        let members = server.members.iter();
+        if self.format == Format::Json {
+            let members =
+                members.map(|Served { member, name, endpoint, .. }| Member { id: (*member).into(), name, endpoint });
+            return self.json(&Line::Ready { schema: json::SCHEMA, endpoints, members: members.collect() });
+        }
+        self.text(&format!("ready\t{}", endpoints.join(",")))
+    }
+
+    fn ok(&mut self) -> Result<(), Failure> {
+        if self.format == Format::Json { self.json(&Line::Ok { status: None }) } else { self.text("ok") }
+    }
+
+    fn error(&mut self, message: &str) -> Result<(), Failure> {
+        let message = &*sanitise(message);
+        if self.format == Format::Json {
+            self.json(&Line::Error { message })
+        } else {
+            self.text(&format!("error\t{message}"))
+        }
+    }
+
+    fn status(&mut self, picture: &RaftPicture) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            return self.json(&Line::Ok { status: Some(picture.into()) });
+        }
+        let nodes: Vec<_> = picture.nodes.iter().map(in_words).collect();
+        self.text(&format!("ok\t{}", nodes.join("\t")))
+    }
+
+    fn json(&mut self, line: &Line<'_>) -> Result<(), Failure> {
+        json::write(line, self.to)?;
+        Ok(self.to.flush()?)
+    }
+
+    fn text(&mut self, line: &str) -> Result<(), Failure> {
+        writeln!(self.to, "{line}")?;
+        Ok(self.to.flush()?)
+    }
+}
+
+/// A node in a few words, such as `n1 leader term 3 applied 17/17 revision 9`.
+fn in_words(node: &NodePicture) -> String {
+    let NodePicture { id, term, applied, commit, revision, .. } = node;
+    let is = match (node.life, node.role) {
+        (Life::Killed, _) => "killed",
+        (Life::Paused, _) => "paused",
+        (Life::Up, RaftRole::Leader) => "leader",
+        (Life::Up, RaftRole::Candidate) => "candidate",
+        (Life::Up, RaftRole::PreCandidate) => "pre-candidate",
+        (Life::Up, RaftRole::Follower) if node.learner => "learner",
+        (Life::Up, RaftRole::Follower) => "follower",
+    };
+    format!("{id} {is} term {term} applied {applied}/{commit} revision {revision}")
+}
+
+impl From<&RaftPicture> for Status {
+    fn from(picture: &RaftPicture) -> Self {
+        let Speed(thousandths) = picture.speed;
+        Self {
+            time_ms: picture.now.0 / 1000,
+            speed: f64::from(thousandths) / 1000.0,
+            frozen: picture.paused,
+            delay_ms: picture.network.delay.as_secs_f64() * 1000.0,
+            loss_percent: f64::from(picture.network.loss) / 10.0,
+            cuts: picture.network.cuts.iter().map(|(one, other)| [one.to_string(), other.to_string()]).collect(),
+            nodes: picture.nodes.iter().map(Node::from).collect(),
+        }
+    }
+}
+
+impl From<&NodePicture> for Node {
+    fn from(node: &NodePicture) -> Self {
+        Self {
+            id: node.member.into(),
+            name: node.id.to_string(),
+            life: node.life,
+            role: node.role,
+            learner: node.learner,
+            leader: node.leader.map(|leader| leader.to_string()),
+            term: node.term,
+            raft_index: node.commit,
+            applied_index: node.applied,
+            revision: node.revision,
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Flags of the embedded cluster, shared by the commands that start one.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::time::Duration;
+
+use clap::Args;
+
+use crate::domain::raft::{Fault, Rules, Speed};
+use crate::embedded;
+use crate::server::{Options, StartError};
+
+use super::exit::{Exit, Failure};
+
+/// How to start an embedded cluster.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Embedded cluster")]
+pub struct EmbeddedArgs {
+    /// How many members: 1, 3, 5 or 7
+    #[arg(long, value_name = "N", default_value_t = 3, value_parser = members)]
+    pub members: usize,
+    /// Fixes timers, delays and losses [default: another one each time]
+    #[arg(long, value_name = "N")]
+    pub seed: Option<u64>,
+    /// How fast its clock runs, from 0.05 to 4
+    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
+    pub speed: Speed,
+    /// Where the first member listens on loopback, the others on the ports behind; port 0 is any
+    #[arg(long, value_name = "HOST:PORT", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
+    pub listen: SocketAddr,
+    /// How long a message between members takes
+    #[arg(long, value_name = "DURATION", value_parser = delay)]
+    pub delay: Option<Duration>,
+    /// How many messages between members are lost, such as 5%
+    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = loss)]
+    pub loss: u16,
+    /// Let members stand for election without asking whether they could win
+    #[arg(long)]
+    pub no_pre_vote: bool,
+    /// Let a leader without a majority believe that it still leads
+    #[arg(long)]
+    pub no_check_quorum: bool,
+}
+
+impl EmbeddedArgs {
+    /// The options to start with. Messages take `delay` when no flag says how long; `seed` is
+    /// for a run that none was chosen for.
+    pub fn options(&self, delay: Duration, seed: u64) -> Options {
+        let defaults = embedded::Config::default();
+        let rules = Rules { pre_vote: !self.no_pre_vote, check_quorum: !self.no_check_quorum, ..defaults.rules };
+        let cluster = embedded::Config {
+            nodes: self.members,
+            seed: self.seed.unwrap_or(seed),
+            rules,
+            delay: self.delay.unwrap_or(delay),
+            loss: self.loss,
+            ..defaults
+        };
+        Options { listen: self.listen, speed: self.speed, ..Options::new(cluster) }
+    }
+}
+
+fn members(text: &str) -> Result<usize, String> {
+    match text.parse() {
+        Ok(count @ (1 | 3 | 5 | 7)) => Ok(count),
+        _ => {
+            Err(format!("`{text}` is not 1, 3, 5 or 7: an even number tolerates no more losses than the odd one below"))
+        }
+    }
+}
+
+/// Reads the value of a flag as the word of the same name does.
+fn said(word: &str, text: &str) -> Result<Fault, String> {
+    format!("{word} {text}").parse::<Fault>().map_err(|error| error.to_string())
+}
+
+fn speed(text: &str) -> Result<Speed, String> {
+    match said("speed", text)? {
+        Fault::Speed(speed) => Ok(speed),
+        _ => Err(format!("`{text}` is no speed")),
+    }
+}
+
+fn delay(text: &str) -> Result<Duration, String> {
+    match said("delay", text)? {
+        Fault::Delay(delay) => Ok(delay),
+        _ => Err(format!("`{text}` is no delay")),
+    }
+}
+
+fn loss(text: &str) -> Result<u16, String> {
+    match said("loss", text)? {
+        Fault::Loss(loss) => Ok(loss),
+        _ => Err(format!("`{text}` is no share of messages")),
+    }
+}
+
+impl From<StartError> for Failure {
+    fn from(error: StartError) -> Self {
+        let exit = match error {
+            StartError::NotLoopback(_) | StartError::NoPortLeft(_) => Exit::BadArguments,
+            StartError::Listen { .. } => Exit::Error,
+        };
+        Self::new(exit, error.to_string())
+    }
+}

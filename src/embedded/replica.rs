@@ -1,0 +1,134 @@
+//! One node's share of the etcd cluster: its store, and the clock of the leases while it leads.
+//!
+//! The store is what the nodes agree on. How long a lease still lives is not: as in etcd, only
+//! the leader counts, and a new leader gives every lease its full time again
+//! (`lease/lessor.go`, `Promote`).
+
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::time::Duration;
+
+use crate::domain::raft::ClusterTime;
+use crate::domain::{LeaseId, Revision};
+use crate::mvcc::{Error, Lessor, Request, Response, Snapshot, Store};
+use crate::raft::Machine;
+
+use super::ask::{LeaseAnswer, LeaseQuestion};
+use super::words;
+
+/// A store that is read while the cluster writes to it.
+pub type SharedStore = Arc<RwLock<Store>>;
+
+/// One node's share.
+#[derive(Debug)]
+pub struct Replica {
+    store: SharedStore,
+    lessor: Lessor,
+    /// What a new leader adds to the time of each lease: an election's worth, which the clients
+    /// could not renew in.
+    grace: Duration,
+}
+
+impl Replica {
+    /// An empty store behind `store`, whatever was in it before.
+    pub fn new(store: SharedStore, grace: Duration) -> Self {
+        let replica = Self { store, lessor: Lessor::default(), grace };
+        *replica.write() = Store::new();
+        replica
+    }
+
+    fn read(&self) -> RwLockReadGuard<'_, Store> {
+        self.store.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, Store> {
+        self.store.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Tells the clock of the leases what a request changed.
+    fn follow_leases(&mut self, now: ClusterTime, request: &Request, done: &Result<Response, Error>) {
+        match (request, done) {
+            (_, Ok(Response::Grant(grant))) => self.lessor.granted(grant.lease, grant.ttl, since_start(now)),
+            (Request::Revoke { lease }, Ok(_)) => self.lessor.revoked(*lease),
+            _ => {}
+        }
+    }
+
+    fn granted(&self, lease: LeaseId) -> Option<i64> {
+        self.read().lease(lease).map(|info| info.ttl)
+    }
+}
+
+impl Machine for Replica {
+    type Command = Arc<Request>;
+    type Answer = Result<Response, Error>;
+    type Snapshot = Snapshot;
+    type Question = LeaseQuestion;
+    type Reply = LeaseAnswer;
+
+    fn apply(&mut self, now: ClusterTime, request: &Arc<Request>) -> Self::Answer {
+        let applied = self.write().apply(request);
+        self.follow_leases(now, request, &applied.result);
+        applied.result
+    }
+
+    fn revision(&self) -> Revision {
+        self.read().revision()
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        self.read().snapshot()
+    }
+
+    fn restore(&mut self, snapshot: &Snapshot) {
+        let store = Store::restore(snapshot);
+        // Their time starts when this node leads.
+        self.lessor = Lessor::default();
+        for (lease, info) in store.leases() {
+            self.lessor.granted(lease, info.ttl, Duration::ZERO);
+        }
+        *self.write() = store;
+    }
+
+    fn describe(request: &Arc<Request>) -> String {
+        words::of(request)
+    }
+
+    fn lead(&mut self, now: ClusterTime) {
+        self.lessor.lead(since_start(now), self.grace);
+    }
+
+    fn follow(&mut self) {
+        self.lessor.follow();
+    }
+
+    fn next_due(&self) -> Option<ClusterTime> {
+        self.lessor.next_expiry().map(|end| ClusterTime::default() + end)
+    }
+
+    fn due(&mut self, now: ClusterTime) -> Vec<Arc<Request>> {
+        let expired = self.lessor.expired(since_start(now));
+        for &lease in &expired {
+            // A proposal can be lost with its term; until the lease is gone it is said again.
+            self.lessor.retry(lease);
+        }
+        expired.into_iter().map(|lease| Arc::new(Request::Revoke { lease })).collect()
+    }
+
+    fn answer(&mut self, now: ClusterTime, question: &LeaseQuestion) -> LeaseAnswer {
+        let now = since_start(now);
+        let (lease, left) = match *question {
+            LeaseQuestion::Renew(lease) => (lease, self.lessor.renew(lease, now).ok()),
+            LeaseQuestion::TimeToLive(lease) => (lease, self.lessor.remaining(lease, now)),
+        };
+        match (self.granted(lease), left) {
+            (Some(granted), Some(left)) => {
+                LeaseAnswer { granted, remaining: i64::try_from(left.as_secs()).unwrap_or(i64::MAX) }
+            }
+            _ => LeaseAnswer { granted: 0, remaining: -1 },
+        }
+    }
+}
+
+fn since_start(now: ClusterTime) -> Duration {
+    now.since(ClusterTime::default())
+}

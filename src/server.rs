@@ -1,0 +1,170 @@
+//! The embedded cluster on sockets: each member serves etcd's v3 API on loopback.
+//!
+//! A playground: everything is held in memory, nothing is encrypted, nobody logs in. One task,
+//! the driver, owns the whole cluster and moves it along a scaled clock; each member has a
+//! listener of its own whose services speak to the driver through a door.
+//!
+//! ```text
+//! client ── gRPC ──► gate ──► services ── door ──► driver ── Ask ──► embedded::Cluster
+//!                     ▲           └── reads ──► store ◄── applied ──────┘
+//!                  Fault (kill, pause)
+//! ```
+
+pub mod door;
+mod driver;
+mod gate;
+mod grpc;
+mod listen;
+mod pace;
+
+use std::net::{Ipv4Addr, SocketAddr};
+
+use thiserror::Error;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use crate::domain::MemberId;
+use crate::domain::raft::{Fault, NodeId, RaftPicture, Speed};
+use crate::embedded::{Cluster, Config};
+
+use driver::{Command, Driver};
+
+/// Faults and questions that wait for the driver.
+const COMMANDS: usize = 64;
+
+/// How to start a cluster.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// The cluster itself.
+    pub cluster: Config,
+    /// Where the first member listens; the others take the ports behind it. Port 0 lets the
+    /// system choose all of them.
+    pub listen: SocketAddr,
+    /// How fast its clock runs at the start.
+    pub speed: Speed,
+}
+
+impl Options {
+    /// A cluster on ports the system chooses, at the wall clock's speed.
+    pub fn new(cluster: Config) -> Self {
+        Self { cluster, listen: (Ipv4Addr::LOCALHOST, 0).into(), speed: Speed::default() }
+    }
+}
+
+/// Why a cluster cannot be started.
+#[derive(Debug, Error)]
+pub enum StartError {
+    /// The address is not on loopback.
+    #[error("cannot listen on {0}: the embedded cluster serves this machine only, say 127.0.0.1")]
+    NotLoopback(SocketAddr),
+    /// The ports behind the first do not suffice.
+    #[error("cannot listen on {0}: there is no port left for every member behind it")]
+    NoPortLeft(SocketAddr),
+    /// The system refuses.
+    #[error("cannot listen on {at}: {why}")]
+    Listen {
+        /// The address.
+        at: SocketAddr,
+        /// The system's reason.
+        why: std::io::Error,
+    },
+}
+
+/// A member that is served.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Served {
+    /// The node.
+    pub node: NodeId,
+    /// The id its API reports.
+    pub member: MemberId,
+    /// Its name.
+    pub name: String,
+    /// Where it listens, as `host:port`.
+    pub endpoint: String,
+}
+
+/// A cluster that runs. It stops when it is told to, and when this is dropped.
+#[derive(Debug)]
+pub struct Server {
+    /// The members it was started with.
+    pub members: Vec<Served>,
+    control: Control,
+    shutdown: CancellationToken,
+    driver: JoinHandle<()>,
+}
+
+/// What can be done to a cluster that runs; its clones speak to the same one.
+#[derive(Clone, Debug)]
+pub struct Control(mpsc::Sender<Command>);
+
+/// The cluster does not run any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("the embedded cluster has stopped")]
+pub struct Stopped;
+
+/// Starts a cluster; when this returns every member listens.
+///
+/// # Errors
+/// When a member cannot listen.
+pub async fn start(options: Options) -> Result<Server, StartError> {
+    let shutdown = CancellationToken::new();
+    let (commands, asked) = mpsc::channel(COMMANDS);
+    let cluster = Cluster::new(options.cluster.clone());
+    let (driver, members) = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
+    Ok(Server { members, control: Control(commands), shutdown, driver: tokio::spawn(driver.run()) })
+}
+
+impl Server {
+    /// What can be done to it.
+    pub fn control(&self) -> Control {
+        self.control.clone()
+    }
+
+    /// The endpoints of its members, as `host:port`.
+    pub fn endpoints(&self) -> Vec<String> {
+        self.members.iter().map(|member| member.endpoint.clone()).collect()
+    }
+
+    /// Stops it and waits until every member has hung up.
+    pub async fn stop(mut self) {
+        self.shutdown.cancel();
+        if let Err(failed) = (&mut self.driver).await
+            && failed.is_panic()
+        {
+            std::panic::resume_unwind(failed.into_panic());
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.shutdown.cancel();
+    }
+}
+
+impl Control {
+    /// Does something to the cluster.
+    ///
+    /// # Errors
+    /// In words, when it cannot be done.
+    pub async fn fault(&self, fault: Fault) -> Result<(), String> {
+        let (answer, answered) = oneshot::channel();
+        self.tell(Command::Fault(fault, answer)).await.map_err(|stopped| stopped.to_string())?;
+        answered.await.unwrap_or_else(|_| Err(Stopped.to_string()))
+    }
+
+    /// What goes on inside it.
+    ///
+    /// # Errors
+    /// When it has stopped.
+    pub async fn picture(&self) -> Result<RaftPicture, Stopped> {
+        let (answer, answered) = oneshot::channel();
+        self.tell(Command::Picture(answer)).await?;
+        answered.await.map_err(|_| Stopped)
+    }
+
+    async fn tell(&self, command: Command) -> Result<(), Stopped> {
+        self.0.send(command).await.map_err(|_| Stopped)
+    }
+}

@@ -1,0 +1,279 @@
+//! The one task that owns the cluster: takes what is asked, moves the clock, hands out answers.
+//!
+//! The order of a turn is always the same: what was asked is put to the cluster, the cluster is
+//! moved to the time of its clock, what is done goes back to those who asked, and the boards
+//! that the services read are brought up to date.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::SocketAddr;
+
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot, watch};
+use tokio::time::{Instant, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+
+use crate::domain::raft::{Fault, NodeId, RaftPicture};
+use crate::embedded::{Board, Cluster, Done, Finished, Refusal, RequestId};
+
+use super::door::{Call, Door};
+use super::listen::{self, Run};
+use super::pace::Pace;
+use super::{Options, Served, StartError};
+
+/// Calls that wait for the driver; beyond them clients wait at their member.
+const CALLS: usize = 1024;
+/// How many calls are put to the cluster before it is moved on.
+const BATCH: usize = 512;
+
+/// What the driver is told from outside.
+#[derive(Debug)]
+pub(super) enum Command {
+    /// Do something to the cluster or its clock.
+    Fault(Fault, oneshot::Sender<Result<(), String>>),
+    /// Tell what goes on.
+    Picture(oneshot::Sender<RaftPicture>),
+}
+
+/// The owner of the cluster.
+pub(super) struct Driver {
+    cluster: Cluster,
+    pace: Pace,
+    calls: mpsc::Receiver<Call>,
+    commands: mpsc::Receiver<Command>,
+    /// Who waits for which answer.
+    waiting: HashMap<RequestId, oneshot::Sender<Result<Done, Refusal>>>,
+    seats: BTreeMap<NodeId, Seat>,
+    /// Handed to the door of a member that joins later.
+    asks: mpsc::Sender<Call>,
+    shutdown: CancellationToken,
+}
+
+/// What belongs to one member.
+struct Seat {
+    address: SocketAddr,
+    board: watch::Sender<Board>,
+    door: Door,
+    /// Its listener while it is not killed.
+    run: Option<Run>,
+}
+
+impl Driver {
+    /// Listens for every member and starts to serve.
+    ///
+    /// # Errors
+    /// When a member cannot listen.
+    pub async fn start(
+        cluster: Cluster,
+        options: &Options,
+        commands: mpsc::Receiver<Command>,
+        shutdown: CancellationToken,
+    ) -> Result<(Self, Vec<Served>), StartError> {
+        if !options.listen.ip().is_loopback() {
+            return Err(StartError::NotLoopback(options.listen));
+        }
+        let (asks, calls) = mpsc::channel(CALLS);
+        let pace = Pace::start(cluster.now(), options.speed);
+        let (waiting, seats) = (HashMap::new(), BTreeMap::new());
+        let mut driver = Self { cluster, pace, calls, commands, waiting, seats, asks, shutdown };
+        let mut listeners = Vec::new();
+        for (offset, node) in (0_u16..).zip(driver.cluster.nodes()) {
+            let at = address(options.listen, offset).ok_or(StartError::NoPortLeft(options.listen))?;
+            let listener = listen::bind(at).await.map_err(|why| StartError::Listen { at, why })?;
+            listeners.push((node, listener));
+        }
+        for (node, listener) in listeners {
+            driver.seat(node, listener).map_err(|why| StartError::Listen { at: options.listen, why })?;
+        }
+        driver.publish();
+        let served = driver.seats.values().map(|seat| driver.served(seat)).collect();
+        Ok((driver, served))
+    }
+
+    fn served(&self, seat: &Seat) -> Served {
+        let Door { node, member, .. } = seat.door;
+        Served { node, member, name: node.to_string(), endpoint: seat.address.to_string() }
+    }
+
+    /// Gives a node its listener, its board and its door, and serves it.
+    fn seat(&mut self, node: NodeId, listener: TcpListener) -> std::io::Result<()> {
+        let address = listener.local_addr()?;
+        let (board, seen) = watch::channel(Board::default());
+        self.cluster.serve_at(node, format!("http://{address}"));
+        let door = Door {
+            node,
+            member: self.cluster.member(node),
+            cluster: self.cluster.id(),
+            store: self.cluster.store(node),
+            asks: self.asks.clone(),
+            board: seen,
+        };
+        let run = Some(Run::start(listener, door.clone(), self.shutdown.clone()));
+        self.seats.insert(node, Seat { address, board, door, run });
+        Ok(())
+    }
+
+    /// Runs until it is told to stop.
+    pub async fn run(mut self) {
+        loop {
+            let due = self.cluster.next_event().and_then(|at| self.pace.instant(at));
+            tokio::select! {
+                // The end first, then what people do: a busy cluster must not outrun either.
+                biased;
+                () = self.shutdown.cancelled() => break,
+                Some(command) = self.commands.recv() => self.command(command).await,
+                Some(call) = self.calls.recv() => self.take_calls(call),
+                () = sleep_until(due.unwrap_or_else(Instant::now)), if due.is_some() => {}
+            }
+            self.turn().await;
+        }
+        for (_, seat) in self.seats {
+            if let Some(run) = seat.run {
+                run.ended().await;
+            }
+        }
+    }
+
+    /// Puts a call to the cluster, and those that wait behind it.
+    fn take_calls(&mut self, first: Call) {
+        let mut next = Some(first);
+        for _ in 0..BATCH {
+            let Some(call) = next else { return };
+            let request = self.cluster.ask(call.node, call.ask);
+            self.waiting.insert(request, call.answer);
+            next = self.calls.try_recv().ok();
+        }
+        if let Some(call) = next {
+            let request = self.cluster.ask(call.node, call.ask);
+            self.waiting.insert(request, call.answer);
+        }
+    }
+
+    /// Moves the cluster on and hands out what that led to.
+    async fn turn(&mut self) {
+        if !self.pace.is_frozen() {
+            self.cluster.advance(self.pace.now());
+        }
+        self.deliver().await;
+    }
+
+    async fn deliver(&mut self) {
+        for Finished { request, outcome } in self.cluster.take_finished() {
+            if let Some(answer) = self.waiting.remove(&request) {
+                // Whoever does not wait any more has hung up.
+                let _ = answer.send(outcome);
+            }
+        }
+        self.publish();
+        if self.cluster.membership_changed() {
+            self.follow_membership().await;
+        }
+    }
+
+    /// Brings the boards up to date; who waits for a change is woken by one only.
+    fn publish(&mut self) {
+        for (&node, seat) in &self.seats {
+            let cluster = &mut self.cluster;
+            seat.board.send_if_modified(|board| cluster.update_board(node, board));
+        }
+    }
+
+    /// Seats members that joined and ends the runs of those that left.
+    async fn follow_membership(&mut self) {
+        let nodes = self.cluster.nodes();
+        let gone: Vec<_> = self.seats.keys().copied().filter(|node| !nodes.contains(node)).collect();
+        for node in gone {
+            info!(%node, "a member left");
+            if let Some(Seat { run: Some(run), .. }) = self.seats.remove(&node) {
+                run.kill().await;
+            }
+        }
+        for node in nodes.into_iter().filter(|node| !self.seats.contains_key(node)).collect::<Vec<_>>() {
+            let bound = match listen::bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).await {
+                Ok(listener) => self.seat(node, listener),
+                Err(error) => Err(error),
+            };
+            match bound {
+                Ok(()) => info!(%node, "a member joined"),
+                Err(error) => warn!(%node, %error, "a member that joined cannot listen"),
+            }
+        }
+        self.publish();
+    }
+
+    async fn command(&mut self, command: Command) {
+        match command {
+            Command::Fault(fault, answer) => {
+                let done = self.fault(fault).await;
+                info!(?fault, ?done, "fault");
+                let _ = answer.send(done);
+            }
+            Command::Picture(answer) => {
+                let picture =
+                    RaftPicture { speed: self.pace.speed(), paused: self.pace.is_frozen(), ..self.cluster.picture() };
+                let _ = answer.send(picture);
+            }
+        }
+    }
+
+    async fn fault(&mut self, fault: Fault) -> Result<(), String> {
+        // What was due before the fault happens before it.
+        self.turn().await;
+        match fault {
+            Fault::Speed(speed) => self.pace.set_speed(speed),
+            Fault::Freeze => self.pace.freeze(true),
+            Fault::Thaw => self.pace.freeze(false),
+            Fault::Step => {
+                self.cluster.step();
+                self.pace.stand_at(self.cluster.now());
+            }
+            Fault::Start(node) => self.start_node(node).await?,
+            _ => {
+                self.cluster.fault(fault).map_err(|refused| refused.to_string())?;
+                self.follow(fault).await;
+            }
+        }
+        self.deliver().await;
+        Ok(())
+    }
+
+    /// Does to a member's connections what a fault does to the node.
+    async fn follow(&mut self, fault: Fault) {
+        match fault {
+            Fault::Kill(node) => {
+                if let Some(run) = self.seats.get_mut(&node).and_then(|seat| seat.run.take()) {
+                    run.kill().await;
+                }
+            }
+            Fault::Pause(node) | Fault::Resume(node) => {
+                if let Some(run) = self.seats.get(&node).and_then(|seat| seat.run.as_ref()) {
+                    run.pause(matches!(fault, Fault::Pause(_)));
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Starts a killed node where it listened before.
+    async fn start_node(&mut self, node: NodeId) -> Result<(), String> {
+        let listener = match self.seats.get(&node) {
+            Some(seat) if seat.run.is_none() => Some(
+                listen::bind(seat.address)
+                    .await
+                    .map_err(|why| format!("{node} cannot listen on {} again: {why}", seat.address))?,
+            ),
+            _ => None,
+        };
+        self.cluster.fault(Fault::Start(node)).map_err(|refused| refused.to_string())?;
+        if let (Some(seat), Some(listener)) = (self.seats.get_mut(&node), listener) {
+            seat.run = Some(Run::start(listener, seat.door.clone(), self.shutdown.clone()));
+        }
+        Ok(())
+    }
+}
+
+/// Where the member with this offset listens; `None` when there is no such port.
+fn address(first: SocketAddr, offset: u16) -> Option<SocketAddr> {
+    let port = if first.port() == 0 { 0 } else { first.port().checked_add(offset)? };
+    Some((first.ip(), port).into())
+}
