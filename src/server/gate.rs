@@ -164,3 +164,59 @@ impl Connected for Guarded {
         self.stream.connect_info()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use tokio::net::TcpListener;
+
+    use super::*;
+
+    /// A guarded connection and its other end.
+    async fn pair(gate: &Gate) -> (Guarded, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let far = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        (gate.guard(listener.accept().await.unwrap().0), far)
+    }
+
+    #[tokio::test]
+    async fn a_shut_gate_holds_bytes_back_until_it_opens() {
+        let gate = Gate::open();
+        let (mut near, mut far) = pair(&gate).await;
+        gate.set_shut(true);
+        far.write_all(b"question").await.unwrap();
+        let mut bytes = [0; 8];
+        {
+            let reading = near.read_exact(&mut bytes);
+            tokio::pin!(reading);
+            assert!(futures::poll!(reading.as_mut()).is_pending());
+            // The bytes are there by now; only the gate holds them back.
+            far.flush().await.unwrap();
+            assert!(futures::poll!(reading.as_mut()).is_pending());
+            gate.set_shut(false);
+            reading.await.unwrap();
+        }
+        assert_eq!(&bytes, b"question");
+    }
+
+    #[tokio::test]
+    async fn a_connection_behind_a_broken_gate_is_reset() {
+        let gate = Gate::open();
+        let (mut near, mut far) = pair(&gate).await;
+        let waiting = tokio::spawn(async move { near.read_u8().await.map_err(|error| error.kind()) });
+        gate.break_down();
+        assert_eq!(waiting.await.unwrap(), Err(io::ErrorKind::ConnectionReset));
+        // The near end is dropped: the far one sees a reset and not an end.
+        let seen = far.read_u8().await.map_err(|error| error.kind());
+        assert_eq!(seen, Err(io::ErrorKind::ConnectionReset));
+    }
+
+    #[tokio::test]
+    async fn a_broken_gate_does_not_open_again() {
+        let gate = Gate::open();
+        gate.break_down();
+        gate.set_shut(false);
+        assert!(gate.is_broken());
+        gate.broken().await;
+    }
+}
