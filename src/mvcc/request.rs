@@ -96,7 +96,7 @@ pub struct RangeRequest {
 /// The direction of sorting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SortOrder {
-    /// As the target has it: by key as the index goes, by anything else ascending.
+    /// Ascending, after the limit has cut the keys, and one more, off in key order.
     #[default]
     None,
     /// Lowest first.
