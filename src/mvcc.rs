@@ -5,11 +5,32 @@
 //! its oddities; each of those names the place in etcd's source that has it. What a lease's
 //! time is worth is known to one member only, the leader, and kept beside the store.
 
+mod check;
 pub mod error;
+mod history;
+mod index;
+mod lease;
+mod lessor;
+#[cfg(test)]
+mod properties;
+mod range;
 pub mod request;
 pub mod response;
+mod snapshot;
+mod store;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod txn;
+pub mod watch;
+mod write;
 
+pub use check::MAX_TXN_OPS;
 pub use error::{Code, Error};
+pub use history::{Change, Compacted, Event};
+pub use lease::{LONGEST_TTL, LeaseInfo, SHORTEST_TTL};
+pub use lessor::{Lessor, RenewError};
 pub use request::{
     Compare, CompareResult, CompareTarget, DeleteRequest, Op, PutRequest, RangeRequest, Request, SortOrder, SortTarget,
     TxnRequest,
@@ -18,3 +39,6 @@ pub use response::{
     Applied, CompactResponse, DeleteResponse, GrantResponse, OpResponse, PutResponse, RangeResponse, Response,
     RevokeResponse, TxnResponse,
 };
+pub use snapshot::Snapshot;
+pub use store::Store;
+pub use watch::Watch;
