@@ -14,6 +14,7 @@ pub mod mvcc;
 pub mod nearest;
 pub mod port;
 pub mod runtime;
+pub mod server;
 pub mod source;
 pub mod update;
 pub mod view;

@@ -31,6 +31,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
 use etcd_client::proto::{PbClusterServer, PbKvServer, PbLeaseServer, PbMaintenanceServer, PbWatchServer};
+use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tonic::metadata::MetadataMap;
@@ -91,6 +92,8 @@ struct Api {
     tasks: TaskTracker,
     /// How many lease ids were chosen here.
     leases_chosen: Arc<AtomicU64>,
+    /// Where that runs.
+    runtime: Handle,
 }
 
 impl Api {
@@ -98,7 +101,7 @@ impl Api {
         let bells = Arc::new(Bells::new(&door));
         let ended = shutdown.child_token();
         tasks.spawn(Arc::clone(&bells).run(door.clone(), ended.clone()));
-        Self { door, bells, ended, tasks: tasks.clone(), leases_chosen: Arc::default() }
+        Self { door, bells, ended, tasks: tasks.clone(), leases_chosen: Arc::default(), runtime: Handle::current() }
     }
 
     /// Whether the member takes this request at all (etcd `api/v3rpc/interceptor.go`).

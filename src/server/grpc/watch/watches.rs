@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::domain::{Key, KeyRange, Revision};
-use crate::mvcc::{Change, Compacted, Event, Store};
+use crate::mvcc::{self, Change, Compacted, Event, Store};
 
 /// How many revisions are looked at under one lock of the store at most.
 const REVISIONS: i64 = 2048;
@@ -36,16 +36,10 @@ impl WatchId {
 pub(super) struct Wanted {
     /// The number it chose; 0 leaves the choice to the stream.
     pub id: i64,
-    /// What to watch.
-    pub range: KeyRange,
+    /// What to watch, and what of it to tell.
+    pub watch: mvcc::Watch,
     /// From where on; 0 is what comes next.
     pub from: Revision,
-    /// Whether puts are left out.
-    pub no_put: bool,
-    /// Whether deletes are left out.
-    pub no_delete: bool,
-    /// Whether to tell what a key was before.
-    pub prev_kv: bool,
     /// Whether large answers are to be split.
     pub fragment: bool,
     /// Whether to be told now and then how far the watch is.
@@ -56,7 +50,7 @@ pub(super) struct Wanted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Unwatchable {
     /// The range ends before it starts.
-    #[error("mvcc: watcher range is empty")]
+    #[error("{}", mvcc::watch::EMPTY_RANGE)]
     EmptyRange,
     /// The stream has a watch of this number.
     #[error("mvcc: duplicate watch ID provided on the WatchStream")]
@@ -124,15 +118,14 @@ impl Watches {
     /// # Errors
     /// When the range is empty or the number taken.
     pub fn create(&mut self, wanted: Wanted, now: Revision) -> Result<WatchId, Unwatchable> {
-        let (start, end) = (&*wanted.range.start, &*wanted.range.end);
-        if !matches!(end, [] | [0]) && start >= end {
+        if wanted.watch.is_empty() {
             return Err(Unwatchable::EmptyRange);
         }
         let id = self.choose(wanted.id)?;
         let from = if wanted.from.0 == 0 { now.next() } else { wanted.from };
         let stage = if from > now { Stage::InStep } else { Stage::Behind };
         if stage == Stage::InStep {
-            self.join(id, &wanted.range);
+            self.join(id, &wanted.watch.range);
         } else {
             self.behind.push_back(id);
         }
@@ -157,11 +150,11 @@ impl Watches {
     pub fn cancel(&mut self, id: WatchId) -> Option<KeyRange> {
         let watch = self.watches.remove(&id)?;
         match watch.stage {
-            Stage::InStep => self.part(id, &watch.wanted.range),
+            Stage::InStep => self.part(id, &watch.wanted.watch.range),
             Stage::Behind => self.behind.retain(|other| *other != id),
             Stage::Compacted => {}
         }
-        Some(watch.wanted.range)
+        Some(watch.wanted.watch.range)
     }
 
     /// Whether some watch has history to read.
@@ -196,11 +189,14 @@ impl Watches {
             .collect()
     }
 
-    /// Tells those in step what changed from `from` on, or from where they are if that is later.
-    /// Whether there is more to tell.
-    pub fn tell_in_step(&mut self, store: &Store, from: Revision, news: &mut Vec<News>) -> bool {
-        let now = store.revision();
-        let next = self.told.next().max(from);
+    /// Takes note that nothing concerns those in step before `from`.
+    pub fn skip_to(&mut self, from: Revision) {
+        self.told = self.told.max(Revision(from.0 - 1));
+    }
+
+    /// Tells those in step what changed since they were told last. Whether there is more.
+    pub fn tell_in_step(&mut self, store: &Store, news: &mut Vec<News>) -> bool {
+        let (now, next) = (store.revision(), self.told.next());
         if next > now || (self.on_key.is_empty() && self.on_range.is_empty()) {
             self.told = self.told.max(now);
             return false;
@@ -245,7 +241,7 @@ impl Watches {
         let Some(watch) = self.watches.get_mut(&id) else { return };
         let now = store.revision();
         let upto = Revision(watch.from.0 + REVISIONS - 1).min(now);
-        let changes = match store.changes(watch.from, &watch.wanted.range, Some(upto)) {
+        let changes = match store.changes(watch.from, &watch.wanted.watch.range, Some(upto)) {
             Ok(changes) => changes,
             Err(Compacted { at }) => {
                 watch.stage = Stage::Compacted;
@@ -262,7 +258,7 @@ impl Watches {
                 batch.push(change);
             }
         }
-        watch.from = batch.end(upto).next();
+        watch.from = watch.from.max(batch.end(upto).next());
         if !batch.changes.is_empty() {
             watch.quiet = false;
             let which = (0..batch.changes.len()).collect();
@@ -270,7 +266,7 @@ impl Watches {
         }
         if watch.from > now {
             watch.stage = Stage::InStep;
-            let range = watch.wanted.range.clone();
+            let range = watch.wanted.watch.range.clone();
             self.join(id, &range);
         } else {
             self.behind.push_back(id);
@@ -328,11 +324,7 @@ impl Watches {
 
 impl Watch {
     fn wants(&self, change: &Change) -> bool {
-        let filtered = match change.event {
-            Event::Put(_) => self.wanted.no_put,
-            Event::Delete(_) => self.wanted.no_delete,
-        };
-        !filtered && change.revision >= self.from
+        change.revision >= self.from && self.wanted.watch.wants(&change.event)
     }
 
     fn is_in_step(&self, now: Revision) -> bool {
