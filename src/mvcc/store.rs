@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::domain::{KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
 
 use super::history::{Change, Compacted, Event, History};
 use super::index::Index;
@@ -137,6 +137,18 @@ impl Store {
             event: record.event.clone(),
             previous: self.before(record.revision, &record.event),
         }))
+    }
+
+    /// Which keys changed from a revision on, in order: [`Self::changes`] for who only wants to
+    /// know whom to tell.
+    ///
+    /// # Errors
+    /// When changes from `from` on are compacted.
+    pub fn touched(&self, from: Revision) -> Result<impl Iterator<Item = (Revision, &Key)>, Compacted> {
+        if from < self.compacted {
+            return Err(Compacted { at: self.compacted });
+        }
+        Ok(self.history.since(from).map(|record| (record.revision, record.event.key())))
     }
 
     /// A key as it was before a revision that changed it (etcd `api/v3rpc/watch.go`, `sendLoop`).

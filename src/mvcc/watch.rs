@@ -80,7 +80,8 @@ impl Watch {
         Ok(Batch { changes, next: from.max(store.revision().next()) })
     }
 
-    fn wants(&self, event: &Event) -> bool {
+    /// Whether it is told of this.
+    pub fn wants(&self, event: &Event) -> bool {
         match event {
             Event::Put(_) => !self.no_put,
             Event::Delete(_) => !self.no_delete,

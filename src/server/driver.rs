@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tracing::{info, warn};
 
 use crate::domain::raft::{Fault, NodeId, RaftPicture};
@@ -47,6 +48,8 @@ pub(super) struct Driver {
     /// Handed to the door of a member that joins later.
     asks: mpsc::Sender<Call>,
     shutdown: CancellationToken,
+    /// What members still do for callers that went away.
+    tasks: TaskTracker,
 }
 
 /// What belongs to one member.
@@ -75,7 +78,8 @@ impl Driver {
         let (asks, calls) = mpsc::channel(CALLS);
         let pace = Pace::start(cluster.now(), options.speed);
         let (waiting, seats) = (HashMap::new(), BTreeMap::new());
-        let mut driver = Self { cluster, pace, calls, commands, waiting, seats, asks, shutdown };
+        let mut driver =
+            Self { cluster, pace, calls, commands, waiting, seats, asks, shutdown, tasks: TaskTracker::new() };
         let mut listeners = Vec::new();
         for (offset, node) in (0_u16..).zip(driver.cluster.nodes()) {
             let at = address(options.listen, offset).ok_or(StartError::NoPortLeft(options.listen))?;
@@ -108,7 +112,7 @@ impl Driver {
             asks: self.asks.clone(),
             board: seen,
         };
-        let run = Some(Run::start(listener, door.clone(), self.shutdown.clone()));
+        let run = Some(Run::start(listener, door.clone(), self.shutdown.clone(), self.tasks.clone()));
         self.seats.insert(node, Seat { address, board, door, run });
         Ok(())
     }
@@ -127,11 +131,15 @@ impl Driver {
             }
             self.turn().await;
         }
+        // Whoever still waits for an answer learns that there will be none.
+        drop((self.calls, self.waiting));
         for (_, seat) in self.seats {
             if let Some(run) = seat.run {
                 run.ended().await;
             }
         }
+        self.tasks.close();
+        self.tasks.wait().await;
     }
 
     /// Puts a call to the cluster, and those that wait behind it.
@@ -266,7 +274,7 @@ impl Driver {
         };
         self.cluster.fault(Fault::Start(node)).map_err(|refused| refused.to_string())?;
         if let (Some(seat), Some(listener)) = (self.seats.get_mut(&node), listener) {
-            seat.run = Some(Run::start(listener, seat.door.clone(), self.shutdown.clone()));
+            seat.run = Some(Run::start(listener, seat.door.clone(), self.shutdown.clone(), self.tasks.clone()));
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use futures::stream;
 use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
-use tonic::transport::Server;
+use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
 use super::door::Door;
@@ -27,9 +27,10 @@ pub(super) struct Run {
 
 impl Run {
     /// Serves a member behind `door` on `listener` until it is killed or `shutdown` says so.
-    pub fn start(listener: TcpListener, door: Door, shutdown: CancellationToken) -> Self {
+    /// What goes on after its caller went away is held by `tasks`.
+    pub fn start(listener: TcpListener, door: Door, shutdown: CancellationToken, tasks: TaskTracker) -> Self {
         let gate = Gate::open();
-        let serving = tokio::spawn(serve(listener, door, gate.clone(), shutdown));
+        let serving = tokio::spawn(serve(listener, door, gate.clone(), shutdown, tasks));
         Self { gate, serving }
     }
 
@@ -60,14 +61,14 @@ async fn join(serving: JoinHandle<()>) {
     }
 }
 
-async fn serve(listener: TcpListener, door: Door, gate: Gate, shutdown: CancellationToken) {
+async fn serve(listener: TcpListener, door: Door, gate: Gate, shutdown: CancellationToken, tasks: TaskTracker) {
     let node = door.node;
     let hang_up = shutdown.child_token();
     let incoming = stream::unfold((listener, gate.clone()), |(listener, gate)| async move {
         let taken = accept(&listener, &gate).await?;
         Some((taken, (listener, gate)))
     });
-    let server = Server::builder().tcp_nodelay(true).add_routes(grpc::routes(door, hang_up.clone()));
+    let server = grpc::routes(door, &hang_up, &tasks);
     tokio::select! {
         // A member that is killed says no farewell.
         biased;

@@ -1,0 +1,227 @@
+//! The Election service, as etcd does it on its own client's election (`api/v3election`,
+//! `concurrency/election.go`).
+
+use std::collections::VecDeque;
+use std::convert::Infallible;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use etcd_client::proto::{PbCampaignResponse, PbLeaderKey, PbLeaderResponse, PbProclaimResponse, PbResignResponse};
+use futures::stream::{self, BoxStream, StreamExt};
+use tonic::body::Body;
+use tonic::codegen::{Service, http};
+use tonic::server::NamedService;
+use tonic::{Request, Response, Status};
+
+use super::messages::{CampaignRequest, LeaderRequest, ProclaimRequest, ResignRequest};
+use super::recipe::{self, Followed, Following, Place};
+use super::unary::{Answer, streaming, unary, unimplemented};
+use super::{Api, convert, header, mismatch, status, wants_leader};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::embedded::Refusal;
+use crate::mvcc::{Change, Event, Op, OpResponse, PutRequest, TxnRequest};
+
+/// The service `v3electionpb.Election`.
+#[derive(Clone, Debug)]
+pub(super) struct ElectionServer(pub Api);
+
+impl NamedService for ElectionServer {
+    const NAME: &'static str = "v3electionpb.Election";
+}
+
+impl Service<http::Request<Body>> for ElectionServer {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: http::Request<Body>) -> Answer {
+        let api = self.0.clone();
+        Box::pin(async move {
+            Ok(match call.uri().path() {
+                "/v3electionpb.Election/Campaign" => unary(call, |request| campaign(&api, request)).await,
+                "/v3electionpb.Election/Proclaim" => unary(call, |request| proclaim(&api, request)).await,
+                "/v3electionpb.Election/Leader" => unary(call, |request| leader(&api, request)).await,
+                "/v3electionpb.Election/Observe" => streaming(call, |request| observe(&api, request)).await,
+                "/v3electionpb.Election/Resign" => unary(call, |request| resign(&api, request)).await,
+                other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
+            })
+        })
+    }
+}
+
+async fn campaign(api: &Api, request: Request<CampaignRequest>) -> Result<Response<PbCampaignResponse>, Status> {
+    api.admit(&request)?;
+    let CampaignRequest { name, lease, value } = request.into_inner();
+    let lease = api.session(LeaseId(lease)).await?;
+    let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
+    let entering = enter(api.clone(), key.clone(), lease, value.clone());
+    let Entered { own, said, revision, mut place } = recipe::to_its_end(api, entering).await?;
+    if said.is_some_and(|said| said != value) {
+        say(api, &key, own, lease, value).await?;
+    }
+    if let Err(status) = api.wait_for_predecessors(&queue, own).await {
+        // etcd gives the key up only for a caller who went away; who gets an error may come back.
+        place.keep();
+        return Err(status);
+    }
+    place.keep();
+    Ok(Response::new(PbCampaignResponse {
+        header: Some(header::at(&api.door, revision)),
+        leader: Some(PbLeaderKey { name, key: key.to_vec(), rev: own.0, lease: lease.0 }),
+    }))
+}
+
+/// A key in the queue.
+struct Entered {
+    /// When it was created.
+    own: Revision,
+    /// What it says, when it was there before.
+    said: Option<Vec<u8>>,
+    revision: Revision,
+    place: Place,
+}
+
+/// Puts the key in the queue, or finds that it is there.
+async fn enter(api: Api, key: Key, lease: LeaseId, value: Vec<u8>) -> Result<Entered, Status> {
+    let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
+    let done = api
+        .run(TxnRequest {
+            compare: vec![recipe::created_at(&key, Revision(0))],
+            success: vec![Op::Put(put)],
+            failure: vec![Op::Range(recipe::get(&key))],
+        })
+        .await?;
+    let (own, said) = match &*done.responses {
+        [OpResponse::Put(_)] => (done.revision, None),
+        [OpResponse::Range(found)] => {
+            let kv = found.kvs.first().ok_or_else(mismatch)?;
+            (kv.create_revision, Some(kv.value.clone()))
+        }
+        _ => return Err(mismatch()),
+    };
+    let place = Place::new(&api, &key, own);
+    Ok(Entered { own, said, revision: done.revision, place })
+}
+
+async fn proclaim(api: &Api, request: Request<ProclaimRequest>) -> Result<Response<PbProclaimResponse>, Status> {
+    api.admit(&request)?;
+    let ProclaimRequest { leader, value } = request.into_inner();
+    let leader = leader.ok_or_else(no_leader_key)?;
+    let lease = api.session(LeaseId(leader.lease)).await?;
+    let revision = say(api, &Key::from(leader.key), Revision(leader.rev), lease, value).await?;
+    Ok(Response::new(PbProclaimResponse { header: Some(header::at(&api.door, revision)) }))
+}
+
+/// Puts another value if the key is still the one that was created at this revision.
+async fn say(api: &Api, key: &Key, own: Revision, lease: LeaseId, value: Vec<u8>) -> Result<Revision, Status> {
+    let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
+    let compare = vec![recipe::created_at(key, own)];
+    let done = api.run(TxnRequest { compare, success: vec![Op::Put(put)], failure: Vec::new() }).await?;
+    if done.succeeded { Ok(done.revision) } else { Err(Status::unknown("election: not leader")) }
+}
+
+async fn leader(api: &Api, request: Request<LeaderRequest>) -> Result<Response<PbLeaderResponse>, Status> {
+    api.admit(&request)?;
+    let found = api.read(&recipe::first(&recipe::queue(&request.into_inner().name))).await?;
+    let Some(kv) = found.kvs.first() else { return Err(Status::unknown("election: no leader")) };
+    Ok(Response::new(told(api, kv, found.revision)))
+}
+
+async fn resign(api: &Api, request: Request<ResignRequest>) -> Result<Response<PbResignResponse>, Status> {
+    api.admit(&request)?;
+    let leader = request.into_inner().leader.ok_or_else(no_leader_key)?;
+    let done = api.run(recipe::delete_if(&Key::from(leader.key), Revision(leader.rev))).await?;
+    Ok(Response::new(PbResignResponse { header: Some(header::at(&api.door, done.revision)) }))
+}
+
+type Observed = BoxStream<'static, Result<PbLeaderResponse, Status>>;
+
+async fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observed>, Status> {
+    api.admit(&request)?;
+    let wants_leader = wants_leader(request.metadata());
+    let queue = recipe::queue(&request.into_inner().name);
+    let observing = Observing { api: api.clone(), queue, stage: Stage::Looking };
+    let answers = stream::unfold(Some(observing), move |observing| async move {
+        let mut observing = observing?;
+        let bells = Arc::clone(&observing.api.bells);
+        let answer = tokio::select! {
+            answer = observing.next() => answer,
+            () = bells.leaderless(), if wants_leader => Err(status::refusal(Refusal::NoLeader)),
+        };
+        match answer {
+            Ok(answer) => Some((Ok(answer), Some(observing))),
+            Err(status) => Some((Err(status), None)),
+        }
+    });
+    Ok(Response::new(answers.boxed()))
+}
+
+/// Follows who leads and what he says.
+struct Observing {
+    api: Api,
+    queue: KeyRange,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Looks who leads.
+    Looking,
+    /// Listens to the leader. What he did and was not passed on yet, in order.
+    Listening(Following, VecDeque<Change>),
+}
+
+impl Observing {
+    /// What is to be told next (etcd `concurrency/election.go`, `observe`).
+    async fn next(&mut self) -> Result<PbLeaderResponse, Status> {
+        loop {
+            match &mut self.stage {
+                Stage::Looking => {
+                    let (kv, revision) = self.find().await?;
+                    let key = KeyRange::single(&kv.key);
+                    self.stage = Stage::Listening(Following::new(&self.api, key, revision.next()), VecDeque::new());
+                    return Ok(told(&self.api, &kv, revision));
+                }
+                Stage::Listening(following, done) => match done.pop_front() {
+                    None => done.extend(following.changes().await.map_err(closed)?),
+                    Some(Change { event: Event::Put(kv), revision, .. }) => return Ok(told(&self.api, &kv, revision)),
+                    Some(Change { event: Event::Delete(_), .. }) => self.stage = Stage::Looking,
+                },
+            }
+        }
+    }
+
+    /// Who leads, or will be the first to, and as of which revision.
+    async fn find(&self) -> Result<(Arc<KeyValue>, Revision), Status> {
+        let found = self.api.read(&recipe::first(&self.queue)).await?;
+        if let Some(kv) = found.kvs.into_iter().next() {
+            return Ok((kv, found.revision));
+        }
+        let mut following = Following::new(&self.api, self.queue.clone(), found.revision);
+        loop {
+            for change in following.changes().await.map_err(closed)? {
+                if let Event::Put(kv) = change.event {
+                    return Ok((kv, change.revision));
+                }
+            }
+        }
+    }
+}
+
+fn closed(why: Followed) -> Status {
+    match why {
+        Followed::Compacted => Status::unknown("election: observe closed early"),
+        Followed::Stopped => status::refusal(Refusal::Stopped),
+    }
+}
+
+fn told(api: &Api, kv: &KeyValue, revision: Revision) -> PbLeaderResponse {
+    PbLeaderResponse { header: Some(header::at(&api.door, revision)), kv: Some(convert::response::key_value(kv)) }
+}
+
+fn no_leader_key() -> Status {
+    Status::unknown("\"leader\" field must be provided")
+}

@@ -1,0 +1,225 @@
+//! What lock and election have in common: a queue of keys under a name, each on its caller's
+//! lease, ordered by `create_revision` (etcd `client/v3/concurrency`).
+
+use std::future::Future;
+
+use tonic::Status;
+
+use super::bells::Bell;
+use super::{Api, mismatch, status};
+use crate::domain::{Key, KeyRange, LeaseId, Revision};
+use crate::embedded::Refusal;
+use crate::mvcc::{
+    self, Change, Compare, CompareResult, CompareTarget, DeleteRequest, Op, RangeRequest, RangeResponse, Request,
+    Response, SortOrder, SortTarget, TxnRequest, TxnResponse,
+};
+
+/// The TTL of a lease that the server grants for a caller without one, in seconds (etcd
+/// `concurrency/session.go`, `defaultSessionTTL`).
+const SESSION_TTL: i64 = 60;
+
+/// The keys under a name.
+pub(super) fn queue(name: &[u8]) -> KeyRange {
+    KeyRange::prefix(&[name, b"/"].concat())
+}
+
+/// A caller's key under a name.
+pub(super) fn place(name: &[u8], lease: LeaseId) -> Key {
+    Key::from([name, format!("/{lease}").as_bytes()].concat())
+}
+
+/// That a key was created at this revision; 0 that there is none.
+pub(super) fn created_at(key: &Key, revision: Revision) -> Compare {
+    Compare { range: KeyRange::single(key), result: CompareResult::Equal, target: CompareTarget::Create(revision) }
+}
+
+/// Reads one key.
+pub(super) fn get(key: &Key) -> RangeRequest {
+    RangeRequest { range: KeyRange::single(key), ..RangeRequest::default() }
+}
+
+/// Reads the key of a queue that is first.
+pub(super) fn first(queue: &KeyRange) -> RangeRequest {
+    RangeRequest {
+        range: queue.clone(),
+        limit: 1,
+        sort_order: SortOrder::Ascend,
+        sort_target: SortTarget::Create,
+        ..RangeRequest::default()
+    }
+}
+
+impl Api {
+    /// The lease to queue by: the caller's, or a new one. A new one is renewed by nobody.
+    pub(super) async fn session(&self, lease: LeaseId) -> Result<LeaseId, Status> {
+        if !lease.is_none() {
+            return Ok(lease);
+        }
+        let grant = Request::Grant { lease: self.choose_lease(), ttl: SESSION_TTL };
+        match self.write(grant, 0).await? {
+            Response::Grant(granted) => Ok(granted.lease),
+            _ => Err(mismatch()),
+        }
+    }
+
+    /// Runs a transaction.
+    pub(super) async fn run(&self, txn: TxnRequest) -> Result<TxnResponse, Status> {
+        let size =
+            txn.success.iter().map(|op| if let Op::Put(put) = op { put.key.len() + put.value.len() } else { 0 }).sum();
+        match self.write(Request::Txn(txn), size).await? {
+            Response::Txn(done) => Ok(done),
+            _ => Err(mismatch()),
+        }
+    }
+
+    /// Reads linearizably.
+    pub(super) async fn read(&self, ask: &RangeRequest) -> Result<RangeResponse, Status> {
+        self.barrier().await?;
+        self.door.store().range(ask).map_err(status::store)
+    }
+
+    /// Waits until no key of the queue was created before `own` (etcd `concurrency/key.go`,
+    /// `waitDeletes`).
+    pub(super) async fn wait_for_predecessors(&self, queue: &KeyRange, own: Revision) -> Result<(), Status> {
+        let last_before = RangeRequest {
+            range: queue.clone(),
+            limit: 1,
+            sort_order: SortOrder::Descend,
+            sort_target: SortTarget::Create,
+            max_create_revision: Revision(own.0 - 1),
+            ..RangeRequest::default()
+        };
+        loop {
+            let found = self.read(&last_before).await?;
+            let Some(predecessor) = found.kvs.into_iter().next() else { return Ok(()) };
+            self.wait_for_end(&predecessor.key, predecessor.create_revision).await?;
+        }
+    }
+
+    /// Waits until the key that was created at this revision is gone.
+    async fn wait_for_end(&self, key: &Key, created: Revision) -> Result<(), Status> {
+        let mut bell = self.bells.bell();
+        bell.hang(&KeyRange::single(key));
+        loop {
+            let lives = {
+                let store = self.door.store();
+                let found = store.range(&get(key)).map_err(status::store)?;
+                found.kvs.first().is_some_and(|kv| kv.create_revision == created)
+            };
+            if !lives {
+                return Ok(());
+            }
+            tokio::select! {
+                () = bell.rings() => drop(bell.look_from()),
+                () = self.ended.cancelled() => return Err(status::refusal(Refusal::Stopped)),
+            }
+        }
+    }
+}
+
+/// Reads on what changed in a range, as it changes.
+#[derive(Debug)]
+pub(super) struct Following {
+    api: Api,
+    bell: Bell,
+    range: KeyRange,
+    next: Revision,
+}
+
+impl Following {
+    /// From a revision on.
+    pub fn new(api: &Api, range: KeyRange, from: Revision) -> Self {
+        let mut bell = api.bells.bell();
+        bell.hang(&range);
+        Self { api: api.clone(), bell, range, next: from }
+    }
+
+    /// What changed next: at least one change, whole revisions.
+    pub async fn changes(&mut self) -> Result<Vec<Change>, Followed> {
+        loop {
+            let watch = mvcc::Watch::of(self.range.clone());
+            let batch = watch.batch(&self.api.door.store(), self.next)?;
+            self.next = batch.next;
+            if !batch.changes.is_empty() {
+                return Ok(batch.changes);
+            }
+            tokio::select! {
+                () = self.bell.rings() => self.next = self.next.max(self.bell.look_from()),
+                () = self.api.ended.cancelled() => return Err(Followed::Stopped),
+            }
+        }
+    }
+}
+
+/// Why nothing more can be followed.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Followed {
+    /// What comes next is compacted.
+    Compacted,
+    /// The member stops.
+    Stopped,
+}
+
+impl From<mvcc::Compacted> for Followed {
+    fn from(_: mvcc::Compacted) -> Self {
+        Self::Compacted
+    }
+}
+
+/// Gives a caller's key up when it is dropped, unless it was kept: a caller who goes away while
+/// he waits must not stay in the queue until his lease ends.
+#[derive(Debug)]
+pub(super) struct Place {
+    api: Api,
+    /// The transaction that gives the key up.
+    leave: Option<Request>,
+}
+
+impl Place {
+    /// The place of a key that was created at this revision.
+    pub fn new(api: &Api, key: &Key, created: Revision) -> Self {
+        Self { api: api.clone(), leave: Some(Request::Txn(delete_if(key, created))) }
+    }
+
+    /// The key is kept from now on.
+    pub fn keep(&mut self) {
+        self.leave = None;
+    }
+
+    /// Gives the key up and waits until it is gone.
+    pub async fn leave(mut self) {
+        if let Some(leave) = self.leave.take() {
+            give_up(self.api.clone(), leave).await;
+        }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(leave) = self.leave.take() {
+            self.api.tasks.spawn_on(give_up(self.api.clone(), leave), &self.api.runtime);
+        }
+    }
+}
+
+/// Does something to its end, even if who waits for it goes away; what it comes to is dropped
+/// then.
+pub(super) async fn to_its_end<T: Send + 'static>(
+    api: &Api,
+    work: impl Future<Output = Result<T, Status>> + Send + 'static,
+) -> Result<T, Status> {
+    api.tasks.spawn(work).await.unwrap_or_else(|_| Err(status::refusal(Refusal::Stopped)))
+}
+
+async fn give_up(api: Api, request: Request) {
+    if let Err(error) = api.door.write(request).await {
+        // The lease ends it instead.
+        tracing::debug!(%error, "the key of a caller who went away stays");
+    }
+}
+
+/// Deletes a key if it was created at this revision.
+pub(super) fn delete_if(key: &Key, created: Revision) -> TxnRequest {
+    let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
+    TxnRequest { compare: vec![created_at(key, created)], success: vec![Op::Delete(delete)], failure: Vec::new() }
+}
