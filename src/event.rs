@@ -55,6 +55,17 @@ pub enum Observation {
     /// Events were missed or may have been; a full read of all ranges follows unless the
     /// watch could resume where it stopped.
     WatchLost(WatchLoss),
+    /// What was skipped, told afterwards: changes in the order of their revisions, whole
+    /// revisions only, all of them older than the list that was read instead. They say nothing
+    /// about what is there now.
+    Replayed(Vec<Change>),
+    /// No more of what was skipped follows.
+    ReplayEnded {
+        /// Everything that was skipped up to this revision was told.
+        through: Revision,
+        /// Why the rest is not, if there is a rest.
+        why: Option<String>,
+    },
     /// The server refuses to let this user read a range.
     Denied(Denied),
     /// The ids of all leases, as one member knows them.
@@ -166,6 +177,15 @@ pub enum WatchLoss {
     Compacted {
         /// The compaction revision the server named.
         at: Revision,
+    },
+    /// More was missed than it is worth waiting for: what is there now is read at once. The
+    /// changes that are skipped by that follow as [`Observation::Replayed`], as far as the
+    /// server still has them.
+    Skipped {
+        /// Everything up to this revision was seen.
+        from: Revision,
+        /// The revision the store has reached.
+        to: Revision,
     },
     /// The server cancelled it.
     Cancelled {

@@ -109,7 +109,8 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         notes.push(Note { severity: Severity::Warning, about: b"cluster".into(), text, target: None });
     }
     if link.gaps > 0 {
-        let text = format!("history has {}: events were compacted unseen", quantity(link.gaps as usize, "gap"));
+        let why = if facts.is_replaying() { "what was missed is being told" } else { "events were not seen" };
+        let text = format!("history has {}: {why}", quantity(link.gaps as usize, "gap"));
         notes.push(Note { severity: Severity::Warning, about: b"watch".into(), text, target: None });
     }
 }
