@@ -217,6 +217,13 @@ pub struct Denied {
     pub why: String,
 }
 
+impl Denied {
+    /// Whether it is about the whole keyspace, as where locks may not be found through leases.
+    pub fn is_everything(&self) -> bool {
+        self.range == KeyRange::prefix(b"")
+    }
+}
+
 /// The answer to `LeaseTimeToLive`, in etcd's own numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeaseTtl {

@@ -28,11 +28,13 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             former != Some(id)
         }
         Observation::Scope(ranges) => {
-            facts.link.denied.retain(|denied| ranges.contains(&denied.range));
+            // Who may not find locks everywhere may well have found some.
+            facts.link.denied.retain(|denied| denied.is_everything() || ranges.contains(&denied.range));
             facts.set_scope(ranges);
             true
         }
         Observation::Listed(page) => {
+            facts.link.denied.retain(|denied| denied.range != page.range);
             facts.take_page(at, page);
             facts.bump_keys();
             facts.note_listed();

@@ -11,7 +11,7 @@ use ratatui::style::{Color, Modifier};
 use super::testing::*;
 use super::theme::{Depth, Palette, Role, Theme};
 use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, MemberId, Millis, Revision};
-use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation, WatchLoss};
+use crate::event::{Denied, EndpointError, LinkState, ListPage, NoStatus, Observation, WatchLoss};
 use crate::input::{Action, Pane, Screen, Sort, Target};
 
 /// A part of a frame, by the title its panel starts with: the panel's rows and columns.
@@ -292,6 +292,31 @@ fn a_denied_prefix_says_which_right_is_missing() {
     let why = "etcdserver: permission denied".to_owned();
     cluster.tell(Observation::Denied(Denied { range, user: "app".into(), why }));
     assert_snapshot!(panel(&cluster.draw(80, 24, &plain()), "Locks"));
+}
+
+#[test]
+fn locks_that_may_not_be_found_stay_denied_beside_those_that_were() {
+    let mut cluster = Cluster::connected();
+    let why = "etcdserver: permission denied".to_owned();
+    cluster.tell(Observation::Denied(Denied { range: KeyRange::prefix(b""), user: "app".into(), why }));
+    cluster.tell(Observation::Scope(vec![KeyRange::prefix(b"/jobs/")]));
+    let page =
+        |keys| ListPage { range: KeyRange::prefix(b"/jobs/"), revision: Revision(2), keys, first: true, last: true };
+    cluster.tell(Observation::Listed(page(vec![])));
+    let shot = cluster.draw(120, 40, &plain());
+    assert!(shot.text().contains("all keys  denied to app: its role needs read on all keys"), "{}", shot.text());
+    assert!(shot.text().contains("No locks."), "{}", shot.text());
+}
+
+#[test]
+fn what_may_be_read_again_is_denied_no_more() {
+    let mut cluster = sample();
+    let range = KeyRange::prefix(b"/secret/");
+    cluster.tell(Observation::Scope(vec![range.clone()]));
+    cluster.tell(Observation::Denied(Denied { range: range.clone(), user: "app".into(), why: String::new() }));
+    let page = ListPage { range, revision: Revision(84_300), keys: vec![], first: true, last: true };
+    cluster.tell(Observation::Listed(page));
+    assert!(!cluster.draw(120, 40, &plain()).text().contains("denied"));
 }
 
 #[test]
