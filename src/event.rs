@@ -56,6 +56,17 @@ pub enum Observation {
     /// Events were missed or may have been; a full read of all ranges follows unless the
     /// watch could resume where it stopped.
     WatchLost(WatchLoss),
+    /// What was skipped, told afterwards: changes in the order of their revisions, whole
+    /// revisions only, all of them older than the list that was read instead. They say nothing
+    /// about what is there now.
+    Replayed(Vec<Change>),
+    /// No more of what was skipped follows.
+    ReplayEnded {
+        /// Everything that was skipped up to this revision was told.
+        through: Revision,
+        /// Why the rest is not, if there is a rest.
+        why: Option<String>,
+    },
     /// The server refuses to let this user read a range.
     Denied(Denied),
     /// The ids of all leases, as one member knows them.
@@ -172,6 +183,15 @@ pub enum WatchLoss {
         /// The compaction revision the server named.
         at: Revision,
     },
+    /// More was missed than it is worth waiting for: what is there now is read at once. The
+    /// changes that are skipped by that follow as [`Observation::Replayed`], as far as the
+    /// server still has them.
+    Skipped {
+        /// Everything up to this revision was seen.
+        from: Revision,
+        /// The revision the store has reached.
+        to: Revision,
+    },
     /// The server cancelled it.
     Cancelled {
         /// The server's reason.
@@ -200,6 +220,13 @@ pub struct Denied {
     pub user: String,
     /// The server's words.
     pub why: String,
+}
+
+impl Denied {
+    /// Whether it is about the whole keyspace, as where locks may not be found through leases.
+    pub fn is_everything(&self) -> bool {
+        self.range == KeyRange::prefix(b"")
+    }
 }
 
 /// The answer to `LeaseTimeToLive`, in etcd's own numbers.

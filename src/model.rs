@@ -19,6 +19,7 @@ pub mod look;
 mod named;
 mod pending;
 pub mod poll_plan;
+mod replay;
 mod settle;
 pub mod timeline;
 pub mod ui;

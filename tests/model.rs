@@ -9,5 +9,7 @@ mod happenings;
 mod order;
 #[path = "model/queues.rs"]
 mod queues;
+#[path = "model/replay.rs"]
+mod replay;
 #[path = "model/store.rs"]
 mod store;

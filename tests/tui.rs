@@ -12,6 +12,8 @@ mod locks;
 mod outage;
 #[path = "tui/pty.rs"]
 mod pty;
+#[path = "tui/rights.rs"]
+mod rights;
 #[path = "tui/screens.rs"]
 mod screens;
 #[path = "tui/speed.rs"]

@@ -212,8 +212,7 @@ impl Reading {
     pub fn report_denied(&self) -> bool {
         let link = &self.facts().link;
         link.denied.iter().for_each(say_denied);
-        !link.denied.is_empty()
-            && link.scope.iter().all(|range| link.denied.iter().any(|denied| &denied.range == range))
+        link.is_denied()
     }
 
     fn take(&mut self, what: Observation) {

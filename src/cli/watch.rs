@@ -15,8 +15,8 @@ use super::{reading, table, wait};
 use crate::config::{Config, Format};
 use crate::domain::{ClusterId, LeaseId};
 use crate::effect::Effect;
-use crate::event::{Event, LinkState, Observation, Stamped};
-use crate::model::{Facts, Happening, Model, Ui, What};
+use crate::event::{Event, LinkState, Observation, Stamped, WatchLoss};
+use crate::model::{Facts, Happening, Model, Timeline, Ui, What};
 use crate::port;
 use crate::runtime::clock::Clock;
 use crate::source;
@@ -57,8 +57,8 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         model: Model::new(Facts::new(config.polling.budget), Ui::default()),
         clock,
         polls,
-        next: 0,
-        open: VecDeque::new(),
+        live: Reader::default(),
+        past: Reader::default(),
         lost: false,
         format: config.output.format.unwrap_or(Format::Json),
         style: Style { hex: config.output.hex },
@@ -77,14 +77,22 @@ struct Watcher {
     model: Model,
     clock: Clock,
     polls: mpsc::Sender<Vec<LeaseId>>,
-    /// The number of the next happening to look at.
-    next: u64,
-    /// Those before it that wait for their causes.
-    open: VecDeque<u64>,
+    live: Reader,
+    /// Of what is told late, after a gap.
+    past: Reader,
     /// Whether the connection is lost and that was said.
     lost: bool,
     format: Format,
     style: Style,
+}
+
+/// How far one timeline is printed.
+#[derive(Default)]
+struct Reader {
+    /// The number of the next happening to look at.
+    next: u64,
+    /// Those before it that wait for their causes.
+    open: VecDeque<u64>,
 }
 
 impl Watcher {
@@ -99,7 +107,7 @@ impl Watcher {
         let end = Instant::now() + length.unwrap_or_default();
         // The first happening that comes after the end; those before it still get their causes.
         let mut last = None;
-        while last.is_none_or(|last| self.next < last || !self.open.is_empty()) {
+        while last.is_none_or(|last| self.live.next < last || !self.live.open.is_empty()) {
             let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
             tokio::select! {
                 // A cluster that is busy must not keep the end away, nor its leases from being
@@ -136,6 +144,18 @@ impl Watcher {
             Observation::Cluster(id) if self.model.live().link.cluster_id.is_some_and(|known| known != *id) => {
                 say(format_args!("lockscope: another cluster answers: {id}"));
             }
+            Observation::WatchLost(WatchLoss::Skipped { from, to }) => {
+                say(format_args!(
+                    "lockscope: {} revisions were missed; what is there now is told first",
+                    to.0 - from.0
+                ));
+            }
+            Observation::ReplayEnded { through, why: None } => {
+                say(format_args!("lockscope: all that was missed is told, up to revision {through}"));
+            }
+            Observation::ReplayEnded { through, why: Some(why) } => {
+                say(format_args!("lockscope: what was missed after revision {through} is not told: {why}"));
+            }
             Observation::Denied(denied) if !self.model.live().link.denied.contains(denied) => {
                 reading::say_denied(denied);
             }
@@ -153,20 +173,42 @@ impl Watcher {
         }
     }
 
-    /// Prints what happened before `last`. What has no cause yet is printed when it has one;
-    /// the rest does not wait for it, so that a new holder is told of at once.
+    /// Prints what happened before `last`, and what is told late.
     fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
         let facts = self.model.live();
-        let (timeline, cluster) = (&facts.timeline, facts.link.cluster_id);
-        let mut lines = 0;
+        let (cluster, format, style) = (facts.link.cluster_id, self.format, self.style);
+        let mut lines = self.live.read(&facts.timeline, last, |happening| {
+            print(&Told { happening, cluster, replayed: false }, format, style, to)
+        })?;
+        lines += self.past.read(facts.past(), last.map(|_| 0), |happening| {
+            print(&Told { happening, cluster, replayed: true }, format, style, to)
+        })?;
+        if lines > 0 {
+            to.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Reader {
+    /// Hands out what happened before `last`; how much that was. What has no cause yet is
+    /// handed out when it has one; the rest does not wait for it, so that a new holder is told
+    /// of at once.
+    fn read(
+        &mut self,
+        timeline: &Timeline,
+        last: Option<u64>,
+        mut tell: impl FnMut(&Happening) -> Result<(), Failure>,
+    ) -> Result<usize, Failure> {
+        let mut told = 0;
         for _ in 0..self.open.len() {
             let Some(seq) = self.open.pop_front() else { break };
             let Some(happening) = timeline.get(seq) else { continue };
             if happening.what.is_pending() && timeline.next_seq() - seq <= BACKLOG {
                 self.open.push_back(seq);
             } else {
-                print(happening, cluster, self.format, self.style, to)?;
-                lines += 1;
+                tell(happening)?;
+                told += 1;
             }
         }
         for happening in timeline.from(self.next).take_while(|happening| last.is_none_or(|last| happening.seq < last)) {
@@ -177,32 +219,41 @@ impl Watcher {
             if happening.what.is_pending() {
                 self.open.push_back(happening.seq);
             } else {
-                print(happening, cluster, self.format, self.style, to)?;
-                lines += 1;
+                tell(happening)?;
+                told += 1;
             }
         }
-        if lines > 0 {
-            to.flush()?;
-        }
-        Ok(())
+        Ok(told)
+    }
+}
+
+/// A happening to print.
+pub struct Told<'a> {
+    /// What happened.
+    pub happening: &'a Happening,
+    /// On which cluster.
+    pub cluster: Option<ClusterId>,
+    /// Whether it is told long after, so that nobody knows when it was.
+    pub replayed: bool,
+}
+
+impl Told<'_> {
+    /// When it happened, as text.
+    pub fn time(&self) -> Option<String> {
+        if self.replayed { None } else { json::rfc3339(self.happening.at) }
     }
 }
 
 /// Prints one happening as a line.
-pub fn print(
-    happening: &Happening,
-    cluster: Option<ClusterId>,
-    format: Format,
-    style: Style,
-    to: &mut impl Write,
-) -> Result<(), Failure> {
+pub fn print(told: &Told<'_>, format: Format, style: Style, to: &mut impl Write) -> Result<(), Failure> {
     if format == Format::Json {
-        return Ok(json::write(&json::Line::of(happening, cluster, style), to)?);
+        return Ok(json::write(&json::Line::of(told, style), to)?);
     }
+    let happening = told.happening;
     let party = happening.what.party();
     let text = |bytes: Option<&[u8]>| bytes.map(|bytes| table::text(bytes, style)).unwrap_or_default();
     let fields = [
-        json::rfc3339(happening.at).unwrap_or_default(),
+        told.time().unwrap_or_default(),
         json::event(&happening.what).into(),
         text(party.map(|party| party.lock.as_bytes())),
         text(party.map(|party| party.key.as_bytes())),
@@ -245,7 +296,8 @@ mod tests {
     fn printed(what: What, format: Format) -> String {
         let happening = Happening { seq: 1, at: Timestamp(1_700_000_000_123), revision: Revision(9), what };
         let mut out = Vec::new();
-        print(&happening, Some(ClusterId(0xc1)), format, Style::default(), &mut out).unwrap();
+        let told = Told { happening: &happening, cluster: Some(ClusterId(0xc1)), replayed: false };
+        print(&told, format, Style::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -290,6 +342,17 @@ mod tests {
             expected.as_object_mut().unwrap().extend(own.as_object().unwrap().clone());
             assert_eq!(event, expected);
         }
+    }
+
+    #[test]
+    fn what_is_told_late_has_no_time() {
+        let what = What::Released(party(), Cause::Released);
+        let happening = Happening { seq: 1, at: Timestamp(1_700_000_000_123), revision: Revision(9), what };
+        let told = Told { happening: &happening, cluster: None, replayed: true };
+        let mut out = Vec::new();
+        print(&told, Format::Json, Style::default(), &mut out).unwrap();
+        let line: Value = serde_json::from_slice(&out).unwrap();
+        assert_eq!((&line["at"], &line["replayed"], &line["revision"]), (&Value::Null, &json!(true), &json!(9)));
     }
 
     #[test]

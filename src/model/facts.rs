@@ -21,6 +21,7 @@ use super::look::{KeyView, LeaseView, LockView};
 use super::named::{HasName, Named};
 use super::pending::Pending;
 use super::poll_plan::PollPlan;
+use super::replay::Replay;
 use super::timeline::Timeline;
 
 /// What is known.
@@ -30,10 +31,14 @@ pub struct Facts {
     pub link: Link,
     /// The members and who leads.
     pub cluster: Cluster,
-    /// What happened.
+    /// What happened, as it was seen.
     pub timeline: Timeline,
     /// What goes on inside the embedded cluster; a real etcd does not tell.
     pub raft: Option<Box<RaftPicture>>,
+    /// What happened in gaps that were filled, while no replay has it.
+    pub(super) past: Timeline,
+    /// The replay that is under way.
+    pub(super) replay: Option<Box<Replay>>,
     /// Which leases are asked when.
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,

@@ -44,9 +44,9 @@ impl Facts {
         let token = entry.create_revision;
         let history = lock.history.get_or_insert_default();
         if history.open(token).is_none() {
-            history.begin(Hold::new(&Party::new(&lock.name, entry), entry.since, None));
+            history.begin(Hold::new(&Party::new(&lock.name, entry), intake.began(entry), None));
         }
-        history.end(token, End { at: intake.at, revision: intake.revision, cause });
+        history.end(token, End { at: intake.time(), revision: intake.revision, cause });
         let party = Party::new(&lock.name, entry);
         let seq = self.timeline.push(intake.at, intake.revision, What::Released(party, cause));
         self.ask_cause(intake, ix, entry, seq, cause);
@@ -58,7 +58,7 @@ impl Facts {
         // Where there is no queue, the wait left no trace.
         let seen = enqueued.exact && intake.how == How::Watched && lock.recognised.layout.has_queue();
         let waited = seen.then(|| intake.at - enqueued.at);
-        history.begin(Hold::new(&party, intake.since(), waited));
+        history.begin(Hold::new(&party, intake.time().map(|_| intake.since()), waited));
         history.handovers.count(intake.at);
         self.timeline.push(intake.at, intake.revision, What::Acquired(party));
     }

@@ -37,11 +37,40 @@ pub(super) enum How {
     FirstRead,
     /// A range was read again: something happened meanwhile, and nobody saw it.
     Reread,
+    /// It was told long after it happened.
+    Replayed {
+        /// All that is replayed happened after this revision.
+        behind: Revision,
+    },
+}
+
+impl How {
+    /// Whether the event itself was told, not only what came of it.
+    pub const fn is_event(self) -> bool {
+        matches!(self, Self::Watched | Self::Replayed { .. })
+    }
 }
 
 impl Intake {
+    /// Since when a key is known that came by this.
     pub fn since(self) -> Since {
         Since { at: self.at, exact: self.how == How::Watched }
+    }
+
+    /// When what is told by this happened; `None` when that is not known.
+    pub const fn time(self) -> Option<Timestamp> {
+        match self.how {
+            How::Replayed { .. } => None,
+            How::Watched | How::FirstRead | How::Reread => Some(self.at),
+        }
+    }
+
+    /// When the hold of a key began that has held since it is known.
+    pub fn began(self, entry: &Entry) -> Option<Since> {
+        match self.how {
+            How::Replayed { behind } if entry.create_revision > behind => None,
+            _ => Some(entry.since),
+        }
     }
 }
 
@@ -76,12 +105,16 @@ impl Facts {
     /// Takes in watched changes, revision by revision.
     pub(crate) fn take_changes(&mut self, at: Timestamp, changes: Vec<Change>) {
         self.link.events += changes.len() as u64;
+        self.take_in(at, How::Watched, changes);
+    }
+
+    pub(super) fn take_in(&mut self, at: Timestamp, how: How, changes: Vec<Change>) {
         let mut open: Option<Intake> = None;
         for Change { revision, event } in changes {
             if let Some(done) = open.filter(|intake| intake.revision != revision) {
                 self.settle(done);
             }
-            let intake = Intake { at, revision, how: How::Watched };
+            let intake = Intake { at, revision, how };
             open = Some(intake);
             match event {
                 KeyEvent::Put(kv) => self.put(intake, kv),
@@ -149,6 +182,7 @@ impl Facts {
         };
         std::mem::swap(&mut fresh.link, &mut self.link);
         std::mem::swap(&mut fresh.timeline, &mut self.timeline);
+        fresh.past = self.take_past();
         fresh.link.revision = Revision(0);
         fresh.link.listed = false;
         fresh.link.gaps += 1;
@@ -160,8 +194,12 @@ impl Facts {
         if intake.how == How::Reread
             && let Some(from) = self.listing.gap_from.take()
         {
+            let to = intake.revision;
             self.link.gaps += 1;
-            self.timeline.push(intake.at, intake.revision, What::Gap { from, to: intake.revision });
+            let seq = self.timeline.push(intake.at, to, What::Gap { from, to });
+            if let Some(replay) = &mut self.replay {
+                replay.gap.get_or_insert((seq, to));
+            }
         }
     }
 
@@ -171,7 +209,7 @@ impl Facts {
         let Some(known) = self.keys.get_mut(ix) else { return };
         known.generation = generation;
         if known.create_revision != kv.create_revision {
-            if intake.how == How::Watched && kv.mod_revision <= known.mod_revision {
+            if intake.how.is_event() && kv.mod_revision <= known.mod_revision {
                 return;
             }
             // Its end in between was never seen.
@@ -188,7 +226,7 @@ impl Facts {
         let ix = self.keys.insert(entry);
         self.attach(intake, ix);
         // A client that puts another key on the same lease has not lost it.
-        if intake.how == How::Watched && !lease.is_none() {
+        if intake.how.is_event() && !lease.is_none() {
             for open in self.pending.take(lease) {
                 self.settle_cause(open, Cause::Released);
             }
@@ -254,9 +292,9 @@ impl Facts {
         let Some(entry) = self.keys.remove(ix) else { return };
         let in_group = self.group(entry.group).and_then(|group| group.lock).filter(|_| !entry.placed.shape.is_member());
         let cause = match intake.how {
-            How::Watched if entry.lease.is_none() => Cause::Deleted,
-            How::Watched => Cause::Pending,
             How::FirstRead | How::Reread => Cause::Unknown,
+            _ if entry.lease.is_none() => Cause::Deleted,
+            _ => Cause::Pending,
         };
         self.detach(intake, ix, &entry);
         if let Some(lock) = lock {

@@ -29,6 +29,12 @@ pub struct Link {
 }
 
 impl Link {
+    /// Whether nothing of what is to be watched may be read.
+    pub fn is_denied(&self) -> bool {
+        let denied = |range| self.denied.iter().any(|denied| &denied.range == range);
+        !self.denied.is_empty() && self.scope.iter().all(denied)
+    }
+
     /// Whether the watch runs.
     pub const fn is_live(&self) -> bool {
         matches!(self.state, LinkState::Live { .. })

@@ -59,8 +59,8 @@ pub struct Hold {
     pub lease: LeaseId,
     /// Its create_revision: the fencing token.
     pub create_revision: Revision,
-    /// When it came first.
-    pub began: Since,
+    /// When it came first; `None` when that was told long after and nobody knows the time.
+    pub began: Option<Since>,
     /// How long it waited for that, when its enqueueing was seen.
     pub waited: Option<Millis>,
     /// How it ended, or `None` while it lasts.
@@ -68,7 +68,7 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub(super) fn new(party: &Party, began: Since, waited: Option<Millis>) -> Self {
+    pub(super) fn new(party: &Party, began: Option<Since>, waited: Option<Millis>) -> Self {
         Self {
             key: party.key.clone(),
             lease: party.lease,
@@ -83,8 +83,8 @@ impl Hold {
 /// How a hold ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// When.
-    pub at: Timestamp,
+    /// When; `None` when that was told long after and nobody knows the time.
+    pub at: Option<Timestamp>,
     /// At which revision.
     pub revision: Revision,
     /// Why.
@@ -95,6 +95,8 @@ pub struct End {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct History {
     holds: VecDeque<Hold>,
+    /// How many of them began before a stretch that is told later.
+    marked: usize,
     /// How often the lock passed on, by time.
     pub handovers: Handovers,
 }
@@ -108,8 +110,46 @@ impl History {
     pub(super) fn begin(&mut self, hold: Hold) {
         if self.holds.len() == REMEMBERED_HOLDS {
             self.holds.pop_front();
+            self.marked = self.marked.saturating_sub(1);
         }
         self.holds.push_back(hold);
+    }
+
+    /// What begins from now on comes after a stretch that is told later.
+    pub(super) fn mark(&mut self) {
+        self.marked = self.holds.len();
+    }
+
+    /// Puts what a replay showed of the marked stretch where it belongs. Both histories were one
+    /// when it was marked. `held` are the tokens of those who hold now; a hold that is none of
+    /// them, and whose end the replay did not come to, has ended `unseen`.
+    pub(super) fn fill_in(&mut self, replayed: &Self, held: &[Revision], unseen: End) {
+        let mut later = self.holds.split_off(self.marked.min(self.holds.len()));
+        let told: Vec<_> = replayed.holds.iter().collect();
+        let (before, meanwhile) = told.split_at(replayed.marked.min(told.len()));
+        // Either may have forgotten some of the oldest.
+        for (known, told) in self.holds.iter_mut().rev().zip(before.iter().rev()) {
+            known.ended = told.ended.or(known.ended);
+        }
+        // What ended by then the replay knows better: a list shows a queue page by page. Who held
+        // before, and was first noted when that ended, is in both.
+        later.retain(|hold| {
+            let same = |told: &&Hold| (told.create_revision, told.began) == (hold.create_revision, hold.began);
+            hold.ended.is_none_or(|end| end.revision > unseen.revision)
+                && (hold.began.is_none() || !meanwhile.iter().any(same))
+        });
+        for &hold in meanwhile {
+            let token = hold.create_revision;
+            let goes_on = later.iter().position(|later| hold.ended.is_none() && later.create_revision == token);
+            self.holds.push_back(goes_on.and_then(|at| later.remove(at)).unwrap_or_else(|| {
+                let lasts = held.contains(&token);
+                Hold { ended: hold.ended.or((!lasts).then_some(unseen)), ..hold.clone() }
+            }));
+        }
+        self.holds.extend(later);
+        let surplus = self.holds.len().saturating_sub(REMEMBERED_HOLDS);
+        self.holds.drain(..surplus);
+        self.marked = 0;
     }
 
     /// The open hold with this token.

@@ -166,7 +166,7 @@ impl<'a> LockView<'a> {
     pub fn held_since(&self) -> Option<Since> {
         let holder = self.holder()?;
         let open = self.history().and_then(|history| history.open(holder.entry.create_revision));
-        Some(open.map_or(holder.entry.since, |hold| hold.began))
+        Some(open.and_then(|hold| hold.began).unwrap_or(holder.entry.since))
     }
 
     /// Whether its holder has no lease, where the recipe wants one: it never frees by itself.
@@ -199,7 +199,8 @@ impl<'a> LockView<'a> {
 
     /// How long finished holds lasted, in rising order.
     pub fn hold_times(&self) -> Vec<Millis> {
-        sorted(self.holds().filter(|hold| hold.began.exact).filter_map(|hold| Some(hold.ended?.at - hold.began.at)))
+        let length = |hold: &Hold| Some(hold.ended?.at? - hold.began.filter(|began| began.exact)?.at);
+        sorted(self.holds().filter_map(length))
     }
 
     /// How long holders waited, in rising order.

@@ -68,6 +68,11 @@ impl<T: HasName> Named<T> {
         (0..).zip(&self.slab).filter_map(|(at, slot)| Some((at, slot.as_ref()?)))
     }
 
+    /// All of them, to change what is not their name.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.slab.iter_mut().flatten()
+    }
+
     /// Adds one; the caller knows that it is not there yet.
     pub fn insert(&mut self, thing: T) -> u32 {
         let hash = self.hash(thing.name());

@@ -159,7 +159,7 @@ impl Facts {
         }
         // A holder that was overtaken held by mistake: an older key was not known yet.
         if let Some(history) = lock.history.as_mut() {
-            let end = End { at: intake.at, revision: intake.revision, cause: Cause::Unknown };
+            let end = End { at: intake.time(), revision: intake.revision, cause: Cause::Unknown };
             for &token in former.iter().filter(|&token| holders.iter().all(|(holder, _)| holder != token)) {
                 history.end(token, end);
             }
@@ -178,7 +178,7 @@ impl Facts {
     fn empty_group(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx) {
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
         // A foreign key that was first holds nothing once nobody queues behind it.
-        let end = End { at: intake.at, revision: intake.revision, cause: Cause::Unknown };
+        let end = End { at: intake.time(), revision: intake.revision, cause: Cause::Unknown };
         for token in lock.held.drain(..) {
             if let Some(history) = lock.history.as_mut() {
                 history.end(token, end);

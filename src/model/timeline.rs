@@ -49,7 +49,8 @@ pub enum What {
     LeaderChanged(LeaderChange),
     /// An alarm was raised (`true`) or is gone.
     Alarm(Alarm, bool),
-    /// Events between two revisions were never seen: compacted, or another store answers.
+    /// Events between two revisions were never seen: compacted, or another store answers. What
+    /// is replayed later makes the gap shorter; filled, it begins where it ends.
     Gap {
         /// The last revision seen before.
         from: Revision,
@@ -150,6 +151,17 @@ impl Timeline {
             && let What::Released(_, known) | What::WaiterGone(_, known) = &mut happening.what
         {
             *known = cause;
+        }
+    }
+
+    /// Notes that what happened up to `through` is told elsewhere: a gap begins behind it, and
+    /// one that is filled has no length any more.
+    pub(super) fn fill_gap(&mut self, seq: u64, through: Revision) {
+        let at = self.index_of(seq);
+        if let Some(happening) = self.kept.get_mut(at).filter(|happening| happening.seq == seq)
+            && let What::Gap { from, to } = &mut happening.what
+        {
+            *from = through.clamp(*from, *to);
         }
     }
 

@@ -76,6 +76,14 @@ impl Journal {
                     _ => Vec::new(),
                 }
             }
+            Observation::ReplayEnded { through, why: Some(why) } => vec![Line::Warn(format!(
+                "what was missed is told up to revision {}, the rest is not: {}",
+                grouped(through.0),
+                escape_text(why)
+            ))],
+            Observation::ReplayEnded { through, why: None } => {
+                vec![Line::Info(format!("what was missed is told, up to revision {}", grouped(through.0)))]
+            }
             Observation::LeasesPolled(cost) => self.polled(*cost),
             _ => Vec::new(),
         }
@@ -160,6 +168,10 @@ fn lost(loss: &WatchLoss) -> String {
         WatchLoss::BeganAnew { why } => {
             format!("the store began anew: {}; what was known is forgotten", escape_text(why))
         }
+        WatchLoss::Skipped { from, to } => format!(
+            "{} revisions were missed: what is there now is read at once, what happened follows",
+            grouped(to.0 - from.0)
+        ),
         WatchLoss::Cancelled { why } => format!("the watch was cancelled: {}; all is read anew", escape_text(why)),
         WatchLoss::Transport { why } => format!("the watch broke off and will resume: {}", escape_text(why)),
     }

@@ -111,7 +111,7 @@ pub async fn run(
     };
     let link = Link { pool, contact: contact_in, wish, seen: seen_in, out };
     // It ends in no other way than being stopped.
-    let Err(Stopped) = link.keep().await;
+    let Err(Stopped) = Box::pin(link.keep()).await;
     stop.cancel();
     while tasks.join_next().await.is_some() {}
 }

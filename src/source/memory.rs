@@ -29,6 +29,17 @@ pub(super) struct Memory {
     pub no_hull: bool,
     /// Whether a member without a leader told what it has.
     pub read_without_leader: bool,
+    /// What was skipped to read at once what is there, and was not told yet.
+    pub skipped: Option<Skipped>,
+}
+
+/// Changes that were not waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Skipped {
+    /// Everything up to here was told.
+    pub through: Revision,
+    /// The revision of the list that was read instead; `None` before it is complete.
+    pub to: Option<Revision>,
 }
 
 /// A range with what was told of it.
@@ -70,6 +81,7 @@ impl Memory {
         self.term = Term::default();
         self.raft_index = RaftIndex::default();
         self.no_hull = false;
+        self.skipped = None;
         self.read_again();
     }
 

@@ -1,6 +1,6 @@
 //! One connection from greeting to loss: is it the store we knew, has it a leader, and keep
 //! its watches open. Which watches those are is in [`super::watches`], what happens on them in
-//! [`super::flow`].
+//! [`super::flow`], and how what was skipped is told afterwards in [`super::replay`].
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::live::{Contact, Wish};
-use super::memory::{Memory, State};
+use super::memory::{Memory, Skipped, State};
 use super::out::{Out, Stopped};
 use crate::config::Connection;
 use crate::domain::{KeyRange, LeaseId, Revision};
@@ -22,7 +22,7 @@ use crate::port::error::printable;
 use crate::port::pool::Connected;
 use crate::port::{Client, Etcd, PortError, Range, Want, WatchRange, WatchStream};
 
-/// Further behind than this, what is there now is read instead of all that happened: etcd
+/// Further behind than this, what is there now is read before all that happened is told: etcd
 /// replays some 8,000 revisions a second for all watchers together, and reads 10,000 keys in
 /// 0.03 s.
 const LONG_GAP: i64 = 10_000;
@@ -206,9 +206,10 @@ impl<'a> Session<'a> {
             self.memory.begin_anew();
             self.out.tell(Observation::WatchLost(WatchLoss::BeganAnew { why })).await?;
         } else if behind > LONG_GAP {
+            self.end_skipped(Some("more was missed meanwhile".into())).await?;
             self.memory.read_again();
-            let why = format!("{behind} revisions were missed; what is there now is read instead of all that happened");
-            self.out.tell(Observation::WatchLost(WatchLoss::Cancelled { why })).await?;
+            self.memory.skipped = Some(Skipped { through: told, to: None });
+            self.out.tell(Observation::WatchLost(WatchLoss::Skipped { from: told, to: now.revision })).await?;
         }
         self.memory.saw(now.term, index);
         self.target = now.revision;

@@ -1,6 +1,6 @@
 //! A fact about the cluster arrives.
 
-use crate::domain::Status;
+use crate::domain::{Alarm, Status, Timestamp};
 use crate::event::{NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
@@ -28,11 +28,13 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             former != Some(id)
         }
         Observation::Scope(ranges) => {
-            facts.link.denied.retain(|denied| ranges.contains(&denied.range));
+            // Who may not find locks everywhere may well have found some.
+            facts.link.denied.retain(|denied| denied.is_everything() || ranges.contains(&denied.range));
             facts.set_scope(ranges);
             true
         }
         Observation::Listed(page) => {
+            facts.link.denied.retain(|denied| denied.range != page.range);
             facts.take_page(at, page);
             facts.bump_keys();
             facts.note_listed();
@@ -50,6 +52,15 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
         }
         // A broken connection loses nothing: the watch resumes where it stopped.
         Observation::WatchLost(WatchLoss::Transport { .. }) => false,
+        Observation::WatchLost(WatchLoss::Skipped { .. }) => {
+            facts.skip_history();
+            true
+        }
+        Observation::Replayed(changes) => {
+            facts.take_replayed(at, changes);
+            false
+        }
+        Observation::ReplayEnded { through, .. } => facts.end_replay(through),
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
@@ -91,17 +102,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             }
             news
         }
-        Observation::Alarms(alarms) => {
-            let (raised, gone) = facts.cluster.set_alarms(alarms);
-            let revision = facts.link.revision;
-            let news = !raised.is_empty() || !gone.is_empty();
-            for (alarm, is_raised) in
-                raised.into_iter().map(|alarm| (alarm, true)).chain(gone.into_iter().map(|alarm| (alarm, false)))
-            {
-                facts.timeline.push(at, revision, What::Alarm(alarm, is_raised));
-            }
-            news
-        }
+        Observation::Alarms(alarms) => take_alarms(facts, at, alarms),
         Observation::Raft(picture) => {
             facts.raft = Some(picture);
             true
@@ -112,6 +113,18 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     if news {
         facts.bump();
     }
+}
+
+/// Takes in which alarms are raised; whether that is news.
+fn take_alarms(facts: &mut Facts, at: Timestamp, alarms: Vec<Alarm>) -> bool {
+    let (raised, gone) = facts.cluster.set_alarms(alarms);
+    let revision = facts.link.revision;
+    let news = !raised.is_empty() || !gone.is_empty();
+    let raised = raised.into_iter().map(|alarm| (alarm, true));
+    for (alarm, is_raised) in raised.chain(gone.into_iter().map(|alarm| (alarm, false))) {
+        facts.timeline.push(at, revision, What::Alarm(alarm, is_raised));
+    }
+    news
 }
 
 /// Whether a member's answer differs from its last one in more than how long it took.
@@ -127,7 +140,7 @@ fn says_more(known: Option<&MemberFacts>, answer: &Result<Status, NoStatus>) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Alarm, AlarmKind, LeaseId, MemberId, Millis, Revision};
+    use crate::domain::{AlarmKind, LeaseId, MemberId, Millis, Revision};
     use crate::event::LeasePollCost;
     use crate::update::testing::{World, lease_of};
 

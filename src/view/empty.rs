@@ -24,7 +24,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, now: Timestamp, 
             unreachable(*attempt, *next_at, why, now, columns, usize::from(area.height), theme)
         }
         LinkState::Connecting if !link.listed => vec![muted("Connecting to etcd.", theme)],
-        _ if !link.denied.is_empty() && link.denied.len() >= link.scope.len() => denied(link, columns, theme),
+        _ if link.is_denied() => denied(link, columns, theme),
         _ if !link.listed => reading(link, columns, theme),
         _ if !filter.is_empty() => vec![
             Line::from(vec![

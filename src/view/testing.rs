@@ -146,6 +146,12 @@ impl Cluster {
         self.tell(Observation::Listed(page));
     }
 
+    /// The same at a later revision.
+    pub fn list_at(&mut self, revision: i64, keys: Vec<KeyValue>) {
+        self.revision = revision;
+        self.list(keys);
+    }
+
     /// Puts a key at a revision.
     pub fn put(&mut self, kv: KeyValue) {
         self.revision = kv.mod_revision.0;

@@ -10,8 +10,8 @@ use ratatui::style::{Color, Modifier};
 
 use super::testing::*;
 use super::theme::{Depth, Palette, Role, Theme};
-use crate::domain::{Alarm, AlarmKind, Key, KeyRange, KeyValue, MemberId, Millis, Revision};
-use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation, WatchLoss};
+use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, MemberId, Millis, Revision};
+use crate::event::{Denied, EndpointError, LinkState, ListPage, NoStatus, Observation, WatchLoss};
 use crate::input::{Action, Pane, Screen, Sort, Target};
 
 /// A part of a frame, by the title its panel starts with: the panel's rows and columns.
@@ -295,6 +295,31 @@ fn a_denied_prefix_says_which_right_is_missing() {
 }
 
 #[test]
+fn locks_that_may_not_be_found_stay_denied_beside_those_that_were() {
+    let mut cluster = Cluster::connected();
+    let why = "etcdserver: permission denied".to_owned();
+    cluster.tell(Observation::Denied(Denied { range: KeyRange::prefix(b""), user: "app".into(), why }));
+    cluster.tell(Observation::Scope(vec![KeyRange::prefix(b"/jobs/")]));
+    let page =
+        |keys| ListPage { range: KeyRange::prefix(b"/jobs/"), revision: Revision(2), keys, first: true, last: true };
+    cluster.tell(Observation::Listed(page(vec![])));
+    let shot = cluster.draw(120, 40, &plain());
+    assert!(shot.text().contains("all keys  denied to app: its role needs read on all keys"), "{}", shot.text());
+    assert!(shot.text().contains("No locks."), "{}", shot.text());
+}
+
+#[test]
+fn what_may_be_read_again_is_denied_no_more() {
+    let mut cluster = sample();
+    let range = KeyRange::prefix(b"/secret/");
+    cluster.tell(Observation::Scope(vec![range.clone()]));
+    cluster.tell(Observation::Denied(Denied { range: range.clone(), user: "app".into(), why: String::new() }));
+    let page = ListPage { range, revision: Revision(84_300), keys: vec![], first: true, last: true };
+    cluster.tell(Observation::Listed(page));
+    assert!(!cluster.draw(120, 40, &plain()).text().contains("denied"));
+}
+
+#[test]
 fn attention_names_what_is_wrong_worst_first() {
     let mut cluster = sample();
     let range = KeyRange::prefix(b"/secret/");
@@ -343,11 +368,39 @@ fn no_leader_is_told_in_the_header_and_in_attention() {
 fn a_gap_in_the_history_is_marked() {
     let mut cluster = sample();
     cluster.tell(Observation::WatchLost(WatchLoss::Compacted { at: Revision(84_400) }));
-    cluster.list(vec![queued("/jobs/nightly-report", lease(0xa305), 84_190)]);
+    cluster.list_at(84_500, vec![queued("/jobs/nightly-report", lease(0xa305), 84_190)]);
     cluster.press("/nightly\n\n", 80, 24);
     let text = cluster.draw(80, 24, &plain()).text();
     assert!(text.contains("! gap since 84,221"), "{text}");
     assert!(text.contains("1 gap"), "{text}");
+}
+
+#[test]
+fn what_was_missed_enters_the_history_without_a_time() {
+    let mut cluster = sample();
+    let named = |lease, created| queued("/jobs/nightly-report", lease, created);
+    let new = named(lease(0xbb01), 84_300);
+    let lock = cluster.model.live().lock_named(b"/jobs/nightly-report").unwrap();
+    let waiters: Vec<Key> = lock.waiters().map(|waiter| waiter.key.key().into()).collect();
+    cluster.tell(Observation::WatchLost(WatchLoss::Skipped { from: Revision(84_221), to: Revision(99_000) }));
+    cluster.list_at(99_000, vec![named(lease(0xbb02), 85_000)]);
+    let change = |revision, event| crate::event::Change { revision: Revision(revision), event };
+    let gone = |key| KeyEvent::Delete { key, previous: None };
+    cluster.tell(Observation::Replayed(waiters.into_iter().map(|key| change(84_240, gone(key))).collect()));
+    cluster.tell(Observation::Replayed(vec![
+        change(84_250, gone(named(lease(0xa305), 84_190).key)),
+        change(84_300, KeyEvent::Put(new.clone())),
+        change(84_900, gone(new.key)),
+    ]));
+    cluster.press("/nightly\n\n", 120, 40);
+    assert!(cluster.draw(120, 40, &plain()).text().contains("1 gap"));
+    cluster.tell(Observation::ReplayEnded { through: Revision(99_000), why: None });
+    let text = cluster.draw(120, 40, &plain()).text();
+    assert!(!text.contains("1 gap"), "{text}");
+    let told: Vec<_> = text.lines().filter(|line| line.contains("replayed")).collect();
+    assert_eq!(told.len(), 3, "{text}");
+    assert!(told[0].contains("rev 84,900") && told[1].contains("acquired 84,300"), "{text}");
+    assert!(told[2].contains("rev 84,250"), "{text}");
 }
 
 #[test]

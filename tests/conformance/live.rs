@@ -115,6 +115,22 @@ fn ranges_with_much_between_them_have_watches_of_their_own_and_one_order() {
     });
 }
 
+/// Makes more revisions than are waited for; the last of them.
+async fn write_much(etcd: &Client) -> i64 {
+    let writers = (0..32).map(|writer| {
+        let etcd = etcd.clone();
+        tokio::spawn(async move {
+            for n in 0..330 {
+                put(&etcd, &format!("/a/{writer}"), &n.to_string()).await;
+            }
+        })
+    });
+    for writer in writers.collect::<Vec<_>>() {
+        writer.await.expect("all is written");
+    }
+    put(etcd, "/a/last", "v").await
+}
+
 /// Cuts the connection, does something, and opens it again.
 async fn cut(proxy: &Proxy, watcher: &mut Watcher, meanwhile: impl Future<Output = ()>) {
     proxy.cut();
@@ -192,28 +208,61 @@ fn after_a_long_gap_everything_is_read_anew_at_once() {
         watcher.until_live().await;
         let pages = watcher.pages;
         let mut last = 0;
-        cut(&proxy, &mut watcher, async {
-            let writers = (0..32).map(|writer| {
-                let etcd = etcd.clone();
-                tokio::spawn(async move {
-                    for n in 0..330 {
-                        put(&etcd, &format!("/a/{writer}"), &n.to_string()).await;
-                    }
-                })
-            });
-            for writer in writers.collect::<Vec<_>>() {
-                writer.await.unwrap();
-            }
-            last = put(&etcd, "/a/last", "v").await;
-        })
-        .await;
+        cut(&proxy, &mut watcher, async { last = write_much(&etcd).await }).await;
         watcher.until_revision(last).await;
         assert_eq!(watcher.pages, pages + 1, "{version}");
-        assert_eq!(
-            watcher.lost(|loss| matches!(loss, WatchLoss::Cancelled { why } if why.contains("missed"))),
-            1,
-            "{version}"
-        );
+        assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Skipped { .. })), 1, "{version}");
+        watcher.check(&etcd).await;
+    });
+}
+
+#[test]
+fn what_a_long_gap_skipped_is_told_afterwards_in_order_and_once() {
+    on_every_etcd("what_a_long_gap_skipped_is_told_afterwards_in_order_and_once", async |version| {
+        let (cluster, proxy) = behind_proxy(&version);
+        let etcd = client(&cluster).await;
+        // two ranges, and keys between them that are nobody's business
+        let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/c/"]));
+        let first = put(&etcd, "/a/first", "v").await;
+        watcher.until_live().await;
+        let mut last = 0;
+        cut(&proxy, &mut watcher, async {
+            put(&etcd, "/b/between", "v").await;
+            last = write_much(&etcd).await;
+        })
+        .await;
+        watcher.until("some of it", |watcher| watcher.late.len() > 1_000).await;
+        // what happens now, and another cut, change nothing about it
+        let mut now = 0;
+        cut(&proxy, &mut watcher, async { now = put(&etcd, "/c/now", "v").await }).await;
+        watcher.until_revision(now).await;
+        watcher.until("all of it", |watcher| watcher.replay_end().is_some()).await;
+        assert_eq!(watcher.replay_end(), Some((last, None)), "{version}");
+        let told: Vec<_> = watcher.late.iter().map(|change| change.revision.0).collect();
+        assert_eq!(told, (first + 2..=last).collect::<Vec<_>>(), "{version}");
+        watcher.check(&etcd).await;
+    });
+}
+
+#[test]
+fn what_a_long_gap_skipped_and_was_compacted_is_said_to_be_lost() {
+    on_every_etcd("what_a_long_gap_skipped_and_was_compacted_is_said_to_be_lost", async |version| {
+        let (cluster, proxy) = behind_proxy(&version);
+        let etcd = client(&cluster).await;
+        let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
+        let first = put(&etcd, "/a/first", "v").await;
+        watcher.until_live().await;
+        let mut last = 0;
+        cut(&proxy, &mut watcher, async {
+            last = write_much(&etcd).await;
+            ctl(&cluster, &["compact", &(last - 10).to_string()]);
+        })
+        .await;
+        watcher.until("that it is lost", |watcher| watcher.replay_end().is_some()).await;
+        let (through, why) = watcher.replay_end().unwrap();
+        assert_eq!(through, first, "{version}");
+        assert!(why.is_some_and(|why| why.contains("compacted")), "{version}: {why:?}");
+        assert!(watcher.late.is_empty(), "{version}");
         watcher.check(&etcd).await;
     });
 }

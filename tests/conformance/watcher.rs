@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use lockscope::config::Connection;
 use lockscope::domain::LeaseId;
-use lockscope::event::{LinkState, Observation, Stamped, WatchLoss};
+use lockscope::event::{Change, LinkState, Observation, Stamped, WatchLoss};
 use lockscope::port::{Client, Pool};
 use lockscope::source::{self, Watching};
 use tokio::sync::mpsc;
@@ -21,6 +21,8 @@ pub struct Watcher {
     pub replay: Replay,
     /// Everything told but changes and pages, which the replay has.
     pub seen: Vec<Observation>,
+    /// What was told late.
+    pub late: Vec<Change>,
     /// How many pages came.
     pub pages: usize,
     /// Wishes to ask leases.
@@ -39,7 +41,16 @@ impl Watcher {
         let running =
             source::run(Pool::new(settings), watching, observations_in, lease_polls, clock(), shutdown.clone());
         let task = tokio::spawn(running);
-        Self { replay: Replay::default(), seen: Vec::new(), pages: 0, polls, observations, shutdown, task }
+        Self {
+            replay: Replay::default(),
+            seen: Vec::new(),
+            late: Vec::new(),
+            pages: 0,
+            polls,
+            observations,
+            shutdown,
+            task,
+        }
     }
 
     /// Takes in what comes until `reached` holds.
@@ -71,6 +82,7 @@ impl Watcher {
         match what {
             Observation::Listed(_) => self.pages += 1,
             Observation::Watched(_) => {}
+            Observation::Replayed(changes) => self.late.extend(changes),
             other => self.seen.push(other),
         }
     }
@@ -105,6 +117,14 @@ impl Watcher {
     /// How often the watch was lost in a way that fits.
     pub fn lost(&self, fits: impl Fn(&WatchLoss) -> bool) -> usize {
         self.seen.iter().filter(|what| matches!(what, Observation::WatchLost(loss) if fits(loss))).count()
+    }
+
+    /// Up to which revision what was skipped was told, and why no further, once that is over.
+    pub fn replay_end(&self) -> Option<(i64, Option<&str>)> {
+        self.seen.iter().find_map(|what| match what {
+            Observation::ReplayEnded { through, why } => Some((through.0, why.as_deref())),
+            _ => None,
+        })
     }
 
     /// Ends it; all tasks must end soon, read or unread.

@@ -25,7 +25,7 @@ fn key() -> impl Strategy<Value = (String, i64)> {
     })
 }
 
-fn step() -> impl Strategy<Value = Step> {
+pub fn step() -> impl Strategy<Value = Step> {
     let value =
         prop_oneof![3 => Just(String::new()), 1 => Just("host-a".to_owned()), 1 => Just("{\"a\":1}".to_owned())];
     prop_oneof![

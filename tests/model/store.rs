@@ -163,7 +163,7 @@ impl Bench {
     }
 }
 
-fn tell(what: &What) -> String {
+pub fn tell(what: &What) -> String {
     let key = |key: &Key| String::from_utf8_lossy(key).into_owned();
     match what {
         What::Enqueued(party) => format!("{} enqueued", key(&party.key)),

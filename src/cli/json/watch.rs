@@ -4,9 +4,10 @@ use jiff::Timestamp as At;
 use serde::Serialize;
 
 use super::{Hex, SCHEMA, Style, Text, lease_id};
-use crate::domain::{ClusterId, Revision, Timestamp};
+use crate::cli::watch::Told;
+use crate::domain::{Revision, Timestamp};
 use crate::model::timeline::Party;
-use crate::model::{Cause, Happening, What};
+use crate::model::{Cause, What};
 
 /// One thing that happened.
 #[derive(Debug, Serialize)]
@@ -14,6 +15,8 @@ pub struct Line<'a> {
     schema: &'static str,
     event: &'static str,
     at: Option<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    replayed: bool,
     cluster_id: Option<Hex>,
     revision: Revision,
     #[serde(flatten)]
@@ -43,8 +46,9 @@ enum More {
 }
 
 impl<'a> Line<'a> {
-    /// The line for a happening on this cluster.
-    pub fn of(happening: &'a Happening, cluster: Option<ClusterId>, style: Style) -> Self {
+    /// The line for a happening.
+    pub fn of(told: &Told<'a>, style: Style) -> Self {
+        let happening = told.happening;
         let more = match &happening.what {
             What::Enqueued(_) | What::Acquired(_) => More::Nothing {},
             What::Released(_, cause) | What::WaiterGone(_, cause) => More::Cause { cause: self::cause(*cause) },
@@ -60,8 +64,9 @@ impl<'a> Line<'a> {
         Self {
             schema: SCHEMA,
             event: event(&happening.what),
-            at: rfc3339(happening.at),
-            cluster_id: cluster.map(Into::into),
+            at: told.time(),
+            replayed: told.replayed,
+            cluster_id: told.cluster.map(Into::into),
             revision: happening.revision,
             party: happening.what.party().map(|party| Place::of(party, style)),
             more,

@@ -5,6 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::domain::{Revision, Timestamp};
 use crate::input::Pane;
+use crate::model::lock::End;
 use crate::model::{Cause, Facts, Hold, LockView, What};
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::client;
@@ -13,11 +14,14 @@ use crate::view::text::{clock, duration, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
+/// Stands where others have their time: what was told long after it happened has none.
+const REPLAYED: &str = "replayed";
+
 /// A line of the history.
 #[derive(Clone, Copy, Debug)]
 enum Entry<'a> {
     Began(&'a Hold),
-    Ended(&'a Hold, Timestamp, Cause),
+    Ended(&'a Hold, End),
     Gap(Revision),
 }
 
@@ -37,7 +41,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     }
     let top = top.min(entries.len().saturating_sub(usize::from(inner.height)));
     for (y, (at, entry)) in (inner.top()..inner.bottom()).zip(&entries[top..]) {
-        let time = theme.span(format!("{} ", clock(*at, facts.now(), &theme.zone)), Role::Muted);
+        let time = at.map_or_else(|| REPLAYED.to_owned(), |at| clock(at, facts.now(), &theme.zone));
+        let time = theme.span(format!("{time} "), Role::Muted);
         let forms = words(entry, theme).into_iter().map(|spans| Line::from([vec![time.clone()], spans].concat()));
         let forms: Vec<Line<'_>> = forms.collect();
         if let Some(line) = forms.iter().find(|line| columns_of(line) <= inner.width).or(forms.last()) {
@@ -46,31 +51,40 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     }
 }
 
-/// Everything that is remembered, the newest first.
-fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Timestamp, Entry<'a>)> {
+/// Everything that is remembered, the newest first, with its time where that is known.
+fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Option<Timestamp>, Entry<'a>)> {
     let mut entries = Vec::new();
     for hold in lock.holds().rev() {
         if let Some(end) = hold.ended {
-            entries.push((end.at, Entry::Ended(hold, end.at, end.cause)));
+            entries.push((end.at, Entry::Ended(hold, end)));
         }
-        entries.push((hold.began.at, Entry::Began(hold)));
+        entries.push((hold.began.map(|began| began.at), Entry::Began(hold)));
     }
     if facts.link.gaps > 0 && !entries.is_empty() {
         entries.extend(facts.timeline.iter().rev().filter_map(|happening| match happening.what {
-            What::Gap { from, .. } => Some((happening.at, Entry::Gap(from))),
+            What::Gap { from, to } if from != to => Some((Some(happening.at), Entry::Gap(from))),
             _ => None,
         }));
     }
+    // What has no time of its own stays right before what came next.
+    let mut next = facts.now();
+    let mut timed: Vec<_> = entries
+        .into_iter()
+        .map(|(at, entry)| {
+            next = at.unwrap_or(next);
+            (next, at, entry)
+        })
+        .collect();
     // Stable, so that of one moment the later event stays first.
-    entries.sort_by_key(|(at, _)| std::cmp::Reverse(*at));
-    entries
+    timed.sort_by_key(|(order, ..)| std::cmp::Reverse(*order));
+    timed.into_iter().map(|(_, at, entry)| (at, entry)).collect()
 }
 
 /// A line in forms, the richest first.
 fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let (glyph, said, token, length) = match *entry {
         Entry::Began(hold) => {
-            let word = if hold.began.exact { "acquired" } else { "found holding" };
+            let word = if hold.began.is_none_or(|began| began.exact) { "acquired" } else { "found holding" };
             let waited = hold.waited.filter(|waited| waited.0 >= 1_000);
             (
                 theme.span(theme.glyphs.holder, Role::Holder),
@@ -79,7 +93,7 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
                 waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited))),
             )
         }
-        Entry::Ended(hold, at, cause) => {
+        Entry::Ended(hold, End { at, revision, cause }) => {
             let lost = matches!(cause, Cause::Expired | Cause::Revoked);
             let word = match cause {
                 Cause::Expired => "lease expired",
@@ -87,7 +101,13 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
                 Cause::Unknown => "cause unknown",
                 _ => cause_word(cause),
             };
-            let more = if hold.began.exact { "" } else { ">" };
+            let length = match (hold.began, at) {
+                (Some(began), Some(at)) => {
+                    let more = if began.exact { "" } else { ">" };
+                    format!("  held {more}{}", duration(at.since(began.at)))
+                }
+                _ => format!("  rev {}", grouped(revision.0)),
+            };
             (
                 cause_glyph(cause, theme),
                 vec![
@@ -95,7 +115,7 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
                     theme.span(word, if lost { Role::Error } else { Role::Text }),
                 ],
                 hold.create_revision.0,
-                format!("  held {more}{}", duration(at.since(hold.began.at))),
+                length,
             )
         }
         Entry::Gap(from) => {

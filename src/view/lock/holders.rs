@@ -41,7 +41,7 @@ pub fn draw_several(canvas: &mut Canvas<'_>, area: Rect, locks: &[LockView<'_>],
 
 /// The holds as stretches; one that was there before us starts where we first saw it.
 fn stretches<'a>(lock: &LockView<'a>, now: Timestamp) -> Vec<Stretch<'a>> {
-    let mut stretches: Vec<Stretch<'a>> = lock.holds().map(stretch).collect();
+    let mut stretches: Vec<Stretch<'a>> = lock.holds().filter_map(stretch).collect();
     // What holds since before the first change is in no history yet.
     let open = lock.holds().any(|hold| hold.ended.is_none());
     if let (Some(holder), Some(since), false) = (lock.holder(), lock.held_since(), open) {
@@ -56,13 +56,18 @@ fn stretches<'a>(lock: &LockView<'a>, now: Timestamp) -> Vec<Stretch<'a>> {
     stretches
 }
 
-fn stretch(hold: &Hold) -> Stretch<'_> {
+/// A hold to scale; `None` when its times are not known.
+fn stretch(hold: &Hold) -> Option<Stretch<'_>> {
     let lost = |cause| matches!(cause, Cause::Expired | Cause::Revoked);
-    Stretch {
-        from: hold.began.at,
-        to: hold.ended.map(|end| end.at),
+    let to = match hold.ended {
+        Some(end) => Some(end.at?),
+        None => None,
+    };
+    Some(Stretch {
+        from: hold.began?.at,
+        to,
         label: client::short(hold.lease, &hold.key),
         fill: Fill::Holding,
         end: if hold.ended.is_some_and(|end| lost(end.cause)) { Ending::Lost } else { Ending::Quiet },
-    }
+    })
 }

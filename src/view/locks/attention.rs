@@ -94,7 +94,7 @@ fn of_cluster<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
 fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
     let link = &facts.link;
     for denied in &link.denied {
-        let about = denied.range.label().into();
+        let about = if denied.is_everything() { b"all keys" } else { denied.range.label() }.into();
         notes.push(Note { severity: Severity::Error, about, text: denied_text(denied), target: None });
     }
     if let LinkState::Retrying { why, .. } = &link.state
@@ -109,7 +109,8 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         notes.push(Note { severity: Severity::Warning, about: b"cluster".into(), text, target: None });
     }
     if link.gaps > 0 {
-        let text = format!("history has {}: events were compacted unseen", quantity(link.gaps as usize, "gap"));
+        let why = if facts.is_replaying() { "what was missed is being told" } else { "events were not seen" };
+        let text = format!("history has {}: {why}", quantity(link.gaps as usize, "gap"));
         notes.push(Note { severity: Severity::Warning, about: b"watch".into(), text, target: None });
     }
 }
@@ -134,7 +135,11 @@ pub fn reason(tried: &EndpointError) -> &str {
 
 /// What a denied range needs.
 pub fn denied_text(denied: &Denied) -> String {
-    let right = if denied.range.end.is_empty() { "read on this key" } else { "read on this prefix" };
+    let right = match (denied.is_everything(), denied.range.end.is_empty()) {
+        (true, _) => "read on all keys, or name a --prefix",
+        (false, true) => "read on this key",
+        (false, false) => "read on this prefix",
+    };
     if denied.user.is_empty() {
         return format!("denied, nobody is logged in: needs {right}");
     }

@@ -119,6 +119,12 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
             lock: None,
             rest: format!("{} {}", alarm.kind.name(), if *raised { "raised" } else { "gone" }).into(),
         },
+        What::Gap { from, to } if from == to => Words {
+            glyph: theme.span(glyphs.dot, Role::Muted),
+            word: "gap",
+            lock: None,
+            rest: format!("filled up to {}", grouped(to.0)).into(),
+        },
         What::Gap { from, .. } => Words {
             glyph: theme.span(glyphs.warning, Role::Warning),
             word: "gap",

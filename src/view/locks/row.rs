@@ -147,7 +147,8 @@ pub fn time_left<'a>(layout: Layout, key: &KeyView<'_>, now: Timestamp, theme: &
 fn free_cells<'a>(lock: &LockView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
     if let Some((hold, word, ago)) = lost(lock, now) {
         let name = client::short(hold.lease, &hold.key);
-        let held = length(hold.began, hold.ended.map_or(now, |end| end.at));
+        let end = hold.ended.and_then(|end| end.at).unwrap_or(now);
+        let held = hold.began.map_or_else(|| "-".to_owned(), |began| length(began, end));
         return [
             Cell::span(theme.span(format!("{} {name}", theme.glyphs.lost), Role::Error)),
             Cell::new(grouped(hold.create_revision.0)),
@@ -171,7 +172,7 @@ fn free_cells<'a>(lock: &LockView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'
 fn lost<'a>(lock: &LockView<'a>, now: Timestamp) -> Option<(&'a Hold, &'static str, Millis)> {
     let hold = lock.holds().next_back()?;
     let end = hold.ended?;
-    let ago = now.since(end.at);
+    let ago = now.since(end.at?);
     let word = match end.cause {
         Cause::Expired => "expired",
         Cause::Revoked => "revoked",
