@@ -1,125 +1,269 @@
-//! The cluster as one machine.
+//! The cluster as one machine: nodes, network and clock, and the loop that lets one thing happen
+//! after the other.
+//!
+//! Things that are due at one instant happen in the order in which they were set going. When all
+//! of an instant has been taken in, each node applies and sends what came of it, in the order
+//! of the nodes; with a network without delay that may make more things due at the same
+//! instant.
 
-use super::{Change, Config, Done, FaultError, Machine, NodeView, RequestId};
-use crate::domain::raft::{ClusterTime, Fault, NodeId, RaftPicture};
-use crate::domain::{RaftIndex, Revision};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use noraft::{ClusterConfig, LogEntries, LogEntry, LogPosition};
+
+use super::log::{Body, Entry, Log};
+use super::message::Matter;
+use super::node::Node;
+use super::pending::Want;
+use super::timer::Purpose;
+use super::trace::Subject;
+use super::view::NodeView;
+use super::world::World;
+use super::{Change, Config, Done, Failure, FaultError, Machine, Outcome, RequestId, convert};
+use crate::domain::raft::{ClusterTime, Life, NodeId, Waypoint};
+use crate::domain::{RaftIndex, Revision, Term};
+
+/// Timers are not shorter than this, or an instant would never end.
+const SHORTEST: Duration = Duration::from_millis(1);
 
 /// A whole cluster: its nodes, the network between them, and its clock.
 pub struct Cluster<M: Machine> {
-    done: Vec<Done<M>>,
+    pub(super) nodes: BTreeMap<NodeId, Node<M>>,
+    pub(super) world: World<M>,
+    pub(super) make: Box<dyn Fn(NodeId) -> M + Send>,
 }
 
-#[expect(unused_variables, clippy::unused_self, clippy::needless_pass_by_value, reason = "the interface comes first")]
+/// What happens next.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Next {
+    Letter,
+    Alarm(NodeId, Purpose),
+}
+
 impl<M: Machine> Cluster<M> {
     /// A cluster whose nodes are all up, at time zero and without a leader. `make` gives the
     /// empty machine of a node.
-    pub fn new(config: Config, make: impl Fn(NodeId) -> M + Send + 'static) -> Self {
-        Self { done: Vec::new() }
+    pub fn new(mut config: Config, make: impl Fn(NodeId) -> M + Send + 'static) -> Self {
+        let rules = &mut config.rules;
+        rules.heartbeat = rules.heartbeat.max(SHORTEST);
+        rules.election_min = rules.election_min.max(SHORTEST);
+        rules.election_max = rules.election_max.max(rules.election_min);
+        let mut cluster = Self { nodes: BTreeMap::new(), world: World::new(config), make: Box::new(make) };
+        let ids = (1..=config.nodes.max(1) as u64).map(NodeId);
+        // All begin with the same first entry, which says who they are, as etcd's members do.
+        let mut members = ClusterConfig::new();
+        members.voters.extend(ids.clone().map(convert::to_raft));
+        let first = LogEntries::from_iter(LogPosition::ZERO, [LogEntry::ClusterConfig(members)]);
+        for id in ids {
+            let log = noraft::Log::new(ClusterConfig::new(), first.clone());
+            let raft = noraft::Node::restart(convert::to_raft(id), noraft::Term::ZERO, None, log);
+            let mut log = Log::behind(RaftIndex(0), Term(0));
+            log.push(Entry { term: Term(0), body: Arc::new(Body::Members(None)) });
+            cluster.nodes.insert(id, Node::new(id, raft, log, (cluster.make)(id), config.seed));
+        }
+        cluster.settle();
+        cluster
     }
 
     /// The time on the cluster's clock.
-    pub fn now(&self) -> ClusterTime {
-        ClusterTime::default()
+    pub const fn now(&self) -> ClusterTime {
+        self.world.now
     }
 
     /// When the next thing happens, if nothing is done to the cluster: now, when a call left
     /// something to be sent.
     pub fn next_event(&self) -> Option<ClusterTime> {
-        None
+        if self.nodes.values().any(|node| node.dirty) {
+            return Some(self.world.now);
+        }
+        self.next().map(|(at, _)| at.max(self.world.now))
     }
 
     /// Lets all happen that is due until then, and sets the clock.
-    pub fn advance(&mut self, to: ClusterTime) {}
+    pub fn advance(&mut self, to: ClusterTime) {
+        loop {
+            self.settle();
+            match self.next() {
+                Some((at, next)) if at <= to => self.happen(at, next),
+                _ => break,
+            }
+        }
+        self.world.now = self.world.now.max(to);
+    }
 
     /// Lets exactly the next thing happen and sets the clock to it. False when nothing ever
     /// will.
     pub fn step(&mut self) -> bool {
-        false
+        self.settle();
+        let Some((at, next)) = self.next() else { return false };
+        self.happen(at, next);
+        self.settle();
+        true
     }
+
+    /// What is due next; of what is due at once, what was set going first.
+    fn next(&self) -> Option<(ClusterTime, Next)> {
+        let letter = self.world.network.next().map(|key| (key, Next::Letter));
+        let alarms = self.nodes.values().filter_map(|node| {
+            let (key, purpose) = node.next_alarm()?;
+            Some((key, Next::Alarm(node.id, purpose)))
+        });
+        alarms.chain(letter).min().map(|((at, _), next)| (at, next))
+    }
+
+    fn happen(&mut self, at: ClusterTime, next: Next) {
+        self.world.now = self.world.now.max(at);
+        match next {
+            Next::Letter => {
+                let Some(letter) = self.world.network.take().filter(|letter| !letter.lost) else { return };
+                if let Some(node) = self.nodes.get_mut(&letter.to) {
+                    node.deliver(letter.from, letter.message, &mut self.world);
+                }
+            }
+            Next::Alarm(id, purpose) => {
+                if let Some(node) = self.nodes.get_mut(&id) {
+                    node.wake(purpose, &mut self.world);
+                }
+            }
+        }
+    }
+
+    /// Ends an instant, unless something more is due at it.
+    fn settle(&mut self) {
+        while self.nodes.values().any(|node| node.dirty) && self.next().is_none_or(|(at, _)| at > self.world.now) {
+            for node in self.nodes.values_mut().filter(|node| node.dirty) {
+                node.flush(&mut self.world);
+            }
+        }
+    }
+
+    // ---- requests ----------------------------------------------------------------------------
 
     /// Proposes a command at a node, which passes it on to the leader. Answered when the machine of
     /// that node has taken it in. While no leader is known it waits.
     pub fn propose(&mut self, at: NodeId, command: M::Command) -> RequestId {
-        RequestId(0)
+        let id = self.world.next_request();
+        let body = Arc::new(Body::Request { id, command });
+        self.world.traces.begin(id, || Subject::Command(Arc::clone(&body)));
+        self.ask_at(at, id, Want::Matter(Matter::Propose(body)))
+    }
+
+    fn begin(&mut self, words: String) -> RequestId {
+        let request = self.world.next_request();
+        self.world.traces.begin(request, || Subject::Words(words));
+        request
+    }
+
+    fn ask_at(&mut self, at: NodeId, request: RequestId, want: Want<M>) -> RequestId {
+        match self.nodes.get_mut(&at).filter(|node| !node.gone) {
+            Some(node) => {
+                self.world.step(request, at, Waypoint::Received);
+                node.ask(request, want, &mut self.world);
+            }
+            None => self.world.finish(request, at, Outcome::Failed(Failure::NodeDown)),
+        }
+        request
     }
 
     /// Asks for a linearizable read at a node (§8): answered when its machine may be read.
     pub fn read(&mut self, at: NodeId) -> RequestId {
-        RequestId(0)
+        let request = self.begin("read".to_owned());
+        self.ask_at(at, request, Want::Read)
     }
 
     /// Asks the leader's machine, through a node.
     pub fn ask(&mut self, at: NodeId, question: M::Question) -> RequestId {
-        RequestId(0)
+        let request = self.world.next_request();
+        self.ask_at(at, request, Want::Matter(Matter::Ask(question)))
     }
 
     /// Changes the membership, through a node.
     pub fn change(&mut self, at: NodeId, change: Change) -> RequestId {
-        RequestId(0)
+        let request = self.begin(change.to_string());
+        self.ask_at(at, request, Want::Matter(Matter::Change(change)))
     }
 
     /// Asks the leader to hand the lead over (thesis §3.10).
     pub fn transfer(&mut self, to: NodeId) -> RequestId {
-        RequestId(0)
-    }
-
-    /// Starts an empty node that knows of no other until a leader speaks to it. To be called
-    /// before [`Change::AddLearner`] or [`Change::AddVoter`].
-    pub fn add_node(&mut self, id: NodeId) -> Result<(), FaultError> {
-        Ok(())
-    }
-
-    /// Does something to the cluster. Faults of the clock are the driver's.
-    pub fn fault(&mut self, fault: &Fault) -> Result<(), FaultError> {
-        Ok(())
+        let request = self.begin(format!("move the lead to {to}"));
+        let leader = self.leader();
+        match leader.and_then(|leader| self.nodes.get_mut(&leader)) {
+            Some(node) => node.hand_over(request, to, &mut self.world),
+            None => self.world.finish(request, to, Outcome::Failed(Failure::NoLeader)),
+        }
+        request
     }
 
     /// The requests that came to their end since the last call, in the order in which they did.
     pub fn take_done(&mut self) -> impl Iterator<Item = Done<M>> + use<M> {
-        std::mem::take(&mut self.done).into_iter()
+        std::mem::take(&mut self.world.done).into_iter()
     }
 
-    /// Tells what a request was about, for its trace; for a read or a question, which has no
-    /// words of its own.
-    pub fn entitle(&mut self, request: RequestId, what: String) {}
+    /// Tells what a request was about, for its trace; for a read, which has no words of its own.
+    pub fn entitle(&mut self, request: RequestId, what: String) {
+        self.world.traces.entitle(request, what);
+    }
 
     /// The node that was asked told watches what the request changed.
-    pub fn told(&mut self, request: RequestId, watches: u32) {}
+    pub fn told(&mut self, request: RequestId, watches: u32) {
+        if let Some(node) = self.world.traces.origin(request) {
+            self.world.step(request, node, Waypoint::WatchersTold { watches });
+        }
+    }
 
     /// A node told watches what the request that led to this revision changed.
-    pub fn told_at(&mut self, node: NodeId, revision: Revision, watches: u32) {}
+    pub fn told_at(&mut self, node: NodeId, revision: Revision, watches: u32) {
+        if let Some(request) = self.world.traces.at_revision(node, revision) {
+            self.world.step(request, node, Waypoint::WatchersTold { watches });
+        }
+    }
 
     /// The client of a request has its answer.
-    pub fn answered(&mut self, request: RequestId, ok: bool) {}
+    pub fn answered(&mut self, request: RequestId, ok: bool) {
+        if let Some(node) = self.world.traces.origin(request) {
+            self.world.step(request, node, Waypoint::Answered { ok });
+        }
+    }
 
-    /// The cluster as it is now. Speed, pause and the members' ids are left to the driver.
-    pub fn picture(&self) -> RaftPicture {
-        RaftPicture::default()
+    // ---- nodes -------------------------------------------------------------------------------
+
+    /// Starts an empty node that knows of no other until a leader speaks to it. To be called
+    /// before [`Change::AddLearner`] or [`Change::AddVoter`].
+    pub fn add_node(&mut self, id: NodeId) -> Result<(), FaultError> {
+        if self.nodes.contains_key(&id) {
+            return Err(FaultError::NodeExists(id));
+        }
+        let raft = noraft::Node::start(convert::to_raft(id));
+        let log = Log::behind(RaftIndex(0), Term(0));
+        self.nodes.insert(id, Node::new(id, raft, log, (self.make)(id), self.world.config.seed));
+        Ok(())
     }
 
     /// The ids of all nodes that were not removed, in order.
     pub fn nodes(&self) -> Vec<NodeId> {
-        Vec::new()
+        self.nodes.values().filter(|node| !node.gone).map(|node| node.id).collect()
     }
 
     /// A node, also one that is down. None when there never was one, or it was removed.
     pub fn node(&self, id: NodeId) -> Option<NodeView<'_, M>> {
-        None
+        self.nodes.get(&id).filter(|node| !node.gone).map(NodeView::of)
     }
 
     /// A node's machine, for what is volatile in it, such as changes that watches wait for.
     /// What is replicated changes by commands only.
     pub fn machine_mut(&mut self, id: NodeId) -> Option<&mut M> {
-        None
+        self.nodes.get_mut(&id).map(|node| &mut node.machine)
     }
 
     /// The last entry a node's machine has taken in.
     pub fn applied(&self, id: NodeId) -> Option<RaftIndex> {
-        None
+        self.nodes.get(&id).map(|node| node.applied)
     }
 
     /// The leader of the highest term that runs, as one who sees all nodes sees it.
     pub fn leader(&self) -> Option<NodeId> {
-        None
+        let leaders = self.nodes.values().filter(|node| node.life == Life::Up && node.lead.is_some());
+        leaders.max_by_key(|node| node.term()).map(|node| node.id)
     }
 }

@@ -1,8 +1,13 @@
-//! Faults.
+//! What can be done to a cluster, done.
 
 use thiserror::Error;
 
-use crate::domain::raft::NodeId;
+use super::Machine;
+use super::cluster::Cluster;
+use super::node::Node;
+use super::timer::Purpose;
+use super::world::World;
+use crate::domain::raft::{Fault, Life, NodeId};
 
 /// Why a fault cannot be done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
@@ -40,4 +45,78 @@ pub enum FaultError {
     /// The clock is the driver's.
     #[error("the clock is not the cluster's to set")]
     Clock,
+}
+
+impl<M: Machine> Cluster<M> {
+    /// Does something to the cluster. Faults of the clock are the driver's to do.
+    pub fn fault(&mut self, fault: &Fault) -> Result<(), FaultError> {
+        match *fault {
+            Fault::Kill(id) => {
+                let (node, world) = self.at(id)?;
+                node.kill(world)?;
+            }
+            Fault::Start(id) => {
+                self.at(id)?;
+                let machine = (self.make)(id);
+                let (node, world) = self.at(id)?;
+                node.start(machine, world)?;
+            }
+            Fault::Pause(id) => {
+                let (node, world) = self.at(id)?;
+                node.pause(world)?;
+            }
+            Fault::Resume(id) => {
+                let (node, world) = self.at(id)?;
+                node.resume(world)?;
+            }
+            Fault::Isolate(id) => {
+                self.at(id)?.1.network.isolate(id);
+            }
+            Fault::Cut(a, b) if a == b => return Err(FaultError::SameNode(a)),
+            Fault::Cut(a, b) => {
+                self.at(b)?;
+                self.at(a)?.1.network.cut(a, b);
+            }
+            Fault::Delay(delay) => self.world.network.set_delay(delay),
+            Fault::Loss(loss) if loss > 1000 => return Err(FaultError::Loss(loss)),
+            Fault::Loss(loss) => self.world.network.set_loss(loss),
+            Fault::Heal => self.world.network.heal(&self.world.config),
+            Fault::Campaign(id) => self.campaign(id)?,
+            Fault::Transfer(id) => {
+                self.can_lead(id)?;
+                self.leader().ok_or(FaultError::NoLeader)?;
+                self.transfer(id);
+            }
+            Fault::PreVote(on) => self.world.rules.pre_vote = on,
+            Fault::CheckQuorum(on) => self.world.rules.check_quorum = on,
+            Fault::Speed(_) | Fault::Freeze | Fault::Thaw | Fault::Step => return Err(FaultError::Clock),
+        }
+        Ok(())
+    }
+
+    fn at(&mut self, id: NodeId) -> Result<(&mut Node<M>, &mut World<M>), FaultError> {
+        let node = self.nodes.get_mut(&id).filter(|node| !node.gone).ok_or(FaultError::NoNode(id))?;
+        Ok((node, &mut self.world))
+    }
+
+    /// Whether a node runs, has a vote, and does not lead already.
+    fn can_lead(&mut self, id: NodeId) -> Result<(), FaultError> {
+        let (node, _) = self.at(id)?;
+        if node.life != Life::Up {
+            Err(FaultError::NotUp(id))
+        } else if node.lead.is_some() {
+            Err(FaultError::Leads(id))
+        } else if !node.has_vote() {
+            Err(FaultError::NoVote(id))
+        } else {
+            Ok(())
+        }
+    }
+
+    fn campaign(&mut self, id: NodeId) -> Result<(), FaultError> {
+        self.can_lead(id)?;
+        let (node, world) = self.at(id)?;
+        node.wake(Purpose::Raft, world);
+        Ok(())
+    }
 }

@@ -1,5 +1,7 @@
 //! Requests to a cluster, and what can become of them.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use super::Machine;
@@ -29,6 +31,17 @@ impl Change {
     pub const fn node(self) -> NodeId {
         match self {
             Self::AddLearner(node) | Self::AddVoter(node) | Self::Promote(node) | Self::Remove(node) => node,
+        }
+    }
+}
+
+impl fmt::Display for Change {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AddLearner(node) => write!(f, "add the learner {node}"),
+            Self::AddVoter(node) => write!(f, "add the voter {node}"),
+            Self::Promote(node) => write!(f, "promote {node}"),
+            Self::Remove(node) => write!(f, "remove {node}"),
         }
     }
 }

@@ -1,0 +1,84 @@
+//! The seeded generator behind election timeouts, delays and losses.
+
+use std::time::Duration;
+
+/// A stream of numbers that look drawn by chance and follow from a seed: `SplitMix64` (Steele,
+/// Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
+#[derive(Clone, Debug)]
+pub(super) struct Chance {
+    state: u64,
+}
+
+impl Chance {
+    /// A stream of its own for each number below one seed, so that what one node draws does not
+    /// depend on how often another did.
+    pub(super) fn new(seed: u64, stream: u64) -> Self {
+        let mut seeded = Self { state: seed };
+        let state = seeded.next() ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
+        Self { state }
+    }
+
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to and with `most`.
+    fn up_to(&mut self, most: u64) -> u64 {
+        let scaled = u128::from(self.next()) * (u128::from(most) + 1);
+        u64::try_from(scaled >> 64).expect("the upper half of 128 bits fits into 64")
+    }
+
+    /// A length of time between the two, both possible, in whole microseconds.
+    pub(super) fn between(&mut self, min: Duration, max: Duration) -> Duration {
+        let spread = u64::try_from(max.saturating_sub(min).as_micros()).unwrap_or(u64::MAX);
+        min + Duration::from_micros(self.up_to(spread))
+    }
+
+    /// True for so many of a thousand draws.
+    pub(super) fn in_thousand(&mut self, share: u16) -> bool {
+        self.up_to(999) < u64::from(share)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_fixes_the_stream_and_streams_differ() {
+        let draw = |seed, stream| {
+            let mut chance = Chance::new(seed, stream);
+            (0..4).map(|_| chance.next()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(7, 1), draw(7, 1));
+        assert_ne!(draw(7, 1), draw(7, 2));
+        assert_ne!(draw(7, 1), draw(8, 1));
+    }
+
+    #[test]
+    fn lengths_are_spread_evenly_over_the_range_and_reach_both_ends() {
+        let mut chance = Chance::new(1, 0);
+        let (min, max) = (Duration::from_micros(10), Duration::from_micros(19));
+        let mut counts = [0; 10];
+        for _ in 0..10_000 {
+            let drawn = chance.between(min, max);
+            counts[usize::try_from((drawn - min).as_micros()).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+        assert_eq!(chance.between(max, max), max);
+        assert_eq!(chance.between(max, min), max);
+    }
+
+    #[test]
+    fn a_share_of_a_thousand_is_met() {
+        let mut chance = Chance::new(3, 0);
+        let hits = (0..10_000).filter(|_| chance.in_thousand(200)).count();
+        assert!((1850..2150).contains(&hits), "{hits}");
+        assert!((0..1000).all(|_| chance.in_thousand(1000)));
+        assert!(!(0..1000).any(|_| chance.in_thousand(0)));
+    }
+}

@@ -1,0 +1,196 @@
+//! Requests at the node that was asked: it passes them on to the leader and waits.
+//!
+//! A command is passed on once, as in etcd: nobody can tell whether one without an answer was
+//! lost, so it fails when its time is over, and may still come into effect. Reads and
+//! questions change nothing and are asked again.
+
+use super::message::{Matter, Passed, Said};
+use super::node::Node;
+use super::read::{Asked, RETRY};
+use super::timer::Alarm;
+use super::world::World;
+use super::{Failure, Machine, Outcome, RequestId};
+use crate::domain::raft::{Life, NodeId, Waypoint};
+
+/// A request that is not done.
+pub(super) struct Pending<M: Machine> {
+    pub(super) want: Want<M>,
+    pub(super) stage: Stage,
+    /// When it fails. All wait equally long, so the oldest fails first.
+    pub(super) patience: Alarm,
+    /// Which leader the node knew when it was asked, by their count.
+    reign: u64,
+}
+
+/// What is wanted.
+pub(super) enum Want<M: Machine> {
+    Read,
+    Matter(Matter<M>),
+}
+
+/// How far a request has come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// No leader is known, or it hands over.
+    Waiting,
+    /// The leader has it, or it is on its way there.
+    Passed,
+    /// A change of the members is half done: the old and the new ones decide together (§6).
+    Joint,
+    /// A read that waits for what is to be applied.
+    Confirmed,
+}
+
+impl<M: Machine> Node<M> {
+    /// A client asks this node.
+    pub(super) fn ask(&mut self, request: RequestId, want: Want<M>, world: &mut World<M>) {
+        if self.life == Life::Killed {
+            world.finish(request, self.id, Outcome::Failed(Failure::NodeDown));
+            return;
+        }
+        let patience = world.alarm(world.config.patience);
+        self.pending.insert(request, Pending { want, stage: Stage::Waiting, patience, reign: self.reigns });
+        self.dirty = true;
+        self.pass_on(request, world);
+    }
+
+    /// Passes a request on to the leader, if that is to be done and one is known.
+    fn pass_on(&mut self, request: RequestId, world: &mut World<M>) {
+        let (Some(leader), Life::Up) = (self.leader, self.life) else { return };
+        let Some(pending) = self.pending.get_mut(&request) else { return };
+        let can_repeat = matches!(pending.want, Want::Read | Want::Matter(Matter::Ask(_)));
+        let is_due = pending.stage == Stage::Waiting || (pending.stage == Stage::Passed && can_repeat);
+        if !is_due {
+            return;
+        }
+        if leader == self.id && self.handover.is_some() && !can_repeat {
+            return;
+        }
+        pending.stage = Stage::Passed;
+        let matter = match &pending.want {
+            Want::Read => None,
+            Want::Matter(matter) => Some(matter.clone()),
+        };
+        if leader != self.id {
+            world.step(request, self.id, Waypoint::Forwarded { to: leader });
+            match matter {
+                None => self.outbox.read(leader, request),
+                Some(matter) => self.outbox.forward(leader, Passed { request, matter, hops: 0 }),
+            }
+            if can_repeat && self.retry.is_none() {
+                self.retry = Some(world.alarm(RETRY));
+            }
+        } else if let Some(matter) = matter {
+            self.take_up(self.id, Passed { request, matter, hops: 0 }, world);
+        } else if let Some(lead) = &mut self.lead {
+            lead.asked.push(Asked { request, from: leader, question: None });
+        }
+    }
+
+    /// A leader is known, or a handover is over: what waited for that goes on.
+    pub(super) fn pass_on_what_waits(&mut self, world: &mut World<M>) {
+        let waiting: Vec<_> = self.pending.keys().copied().collect();
+        for request in waiting {
+            self.pass_on(request, world);
+        }
+        for (from, passed) in std::mem::take(&mut self.held) {
+            self.take_up(from, passed, world);
+        }
+    }
+
+    /// Reads and questions that have no answer yet are asked again.
+    pub(super) fn ask_again(&mut self, world: &mut World<M>) {
+        self.retry = None;
+        if self.leader == Some(self.id) {
+            return;
+        }
+        let passed: Vec<_> = self.pending.iter().filter(|(_, pending)| pending.stage == Stage::Passed).collect();
+        let passed: Vec<_> = passed.into_iter().map(|(request, _)| *request).collect();
+        for request in passed {
+            self.pass_on(request, world);
+        }
+    }
+
+    /// Requests come from another node.
+    pub(super) fn forwarded(&mut self, from: NodeId, passed: Vec<Passed<M>>, world: &mut World<M>) {
+        for passed in passed {
+            self.take_up(from, passed, world);
+        }
+    }
+
+    /// A request has come to the leader, as the sender thinks.
+    fn take_up(&mut self, from: NodeId, passed: Passed<M>, world: &mut World<M>) {
+        let Some(lead) = &mut self.lead else {
+            // Answers find the node that was asked only if it speaks to the leader itself.
+            if let (Some(leader), 0, Matter::Propose(_)) = (self.leader, passed.hops, &passed.matter) {
+                world.step(passed.request, self.id, Waypoint::Forwarded { to: leader });
+                self.outbox.forward(leader, Passed { hops: 1, ..passed });
+            }
+            return;
+        };
+        let Passed { request, matter, hops } = passed;
+        match matter {
+            Matter::Ask(question) => lead.asked.push(Asked { request, from, question: Some(question) }),
+            matter if self.handover.is_some() => self.held.push((from, Passed { request, matter, hops })),
+            Matter::Propose(body) => self.propose(body, world),
+            // Before that it does not know whether another change goes on (thesis §4.1).
+            Matter::Change(_) if !lead.ready => self.held.push((from, Passed { request, matter, hops })),
+            Matter::Change(change) => {
+                if let Err(refusal) = self.change_members(request, change, world) {
+                    self.reply(from, request, Said::Refused(refusal), world);
+                }
+            }
+        }
+    }
+
+    fn reply(&mut self, to: NodeId, request: RequestId, said: Said<M>, world: &mut World<M>) {
+        if to == self.id {
+            self.forward_answered(vec![(request, said)], world);
+        } else {
+            self.outbox.reply(to, request, said);
+        }
+    }
+
+    /// The leader has answered.
+    pub(super) fn forward_answered(&mut self, said: Vec<(RequestId, Said<M>)>, world: &mut World<M>) {
+        for (request, said) in said {
+            let outcome = match said {
+                Said::Reply(reply) => Outcome::Answered(reply),
+                Said::Refused(refusal) => Outcome::Refused(refusal),
+            };
+            self.answered(request, outcome, world);
+        }
+    }
+
+    /// A request is done, unless it was before.
+    pub(super) fn answered(&mut self, request: RequestId, outcome: Outcome<M>, world: &mut World<M>) {
+        if self.pending.remove(&request).is_some() {
+            world.finish(request, self.id, outcome);
+        }
+    }
+
+    /// The oldest request has waited too long.
+    pub(super) fn give_up_the_oldest(&mut self, world: &mut World<M>) {
+        let Some((request, pending)) = self.pending.pop_first() else { return };
+        let failure = match pending.stage {
+            Stage::Waiting => Failure::NoLeader,
+            _ if self.leader.is_none() || pending.reign != self.reigns => Failure::LeaderLost,
+            _ => Failure::Timeout,
+        };
+        self.barriers.retain(|(_, waiting)| *waiting != request);
+        world.finish(request, self.id, Outcome::Failed(failure));
+    }
+
+    /// Nobody gets an answer from this node any more.
+    pub(super) fn fail_all(&mut self, world: &mut World<M>) {
+        for request in std::mem::take(&mut self.pending).into_keys() {
+            world.finish(request, self.id, Outcome::Failed(Failure::NodeDown));
+        }
+        if let Some(handover) = self.handover.take() {
+            world.finish(handover.request, self.id, Outcome::Failed(Failure::NodeDown));
+        }
+        self.barriers.clear();
+        self.held.clear();
+        self.retry = None;
+    }
+}

@@ -1,0 +1,403 @@
+//! The leader's part in copying its log (§5.3), and the follower's.
+//!
+//! noraft decides what is sent and what an answer means. Around it, a leader remembers what is
+//! on its way to whom, so that an answer does not send it a second time, and helps a log that
+//! has gone another way along term by term instead of entry by entry.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use noraft::{Action, ClusterConfig, LogEntries, LogEntry, LogPosition};
+
+use super::log::{Body, Entry};
+use super::message::Message;
+use super::node::Node;
+use super::read::{Asked, Confirming};
+use super::timer::Alarm;
+use super::world::World;
+use super::{Machine, convert};
+use crate::domain::raft::{ClusterTime, NodeId, Progress, Waypoint};
+use crate::domain::{RaftIndex, Term};
+
+/// The most entries one message carries.
+const BATCH: usize = 1024;
+
+/// What only a leader knows, and forgets when it leads no more.
+pub(super) struct Lead<M: Machine> {
+    pub(super) since: ClusterTime,
+    /// The first entry of its term: once that is committed, so is all before it (§5.4.2, §8).
+    pub(super) own: Option<RaftIndex>,
+    /// Whether its machine has taken that in and leads.
+    pub(super) ready: bool,
+    /// The number of its latest call.
+    pub(super) round: u64,
+    followers: BTreeMap<NodeId, Follower>,
+    /// Those that are to leave, and how much of the log they had.
+    leaving: BTreeMap<NodeId, RaftIndex>,
+    /// What it last told all followers to be committed.
+    told: RaftIndex,
+    pub(super) asked: Vec<Asked<M>>,
+    pub(super) confirming: VecDeque<Confirming<M>>,
+    pub(super) quorum: Alarm,
+    /// When its machine was last asked what is due.
+    pub(super) last_due: Option<ClusterTime>,
+}
+
+/// What a leader knows of another node.
+struct Follower {
+    heard: ClusterTime,
+    /// The latest of its calls that was answered.
+    answered: u64,
+    matched: RaftIndex,
+    /// The next entry to send, if all that was sent arrives.
+    next: RaftIndex,
+    /// The call that carried the entry before that one.
+    carried: u64,
+    /// The last index of a snapshot on its way, and since when.
+    snapshot: Option<(RaftIndex, ClusterTime)>,
+}
+
+impl<M: Machine> Lead<M> {
+    pub(super) const fn new(now: ClusterTime, quorum: Alarm) -> Self {
+        Self {
+            since: now,
+            own: None,
+            ready: false,
+            round: 0,
+            followers: BTreeMap::new(),
+            leaving: BTreeMap::new(),
+            told: RaftIndex(0),
+            asked: Vec::new(),
+            confirming: VecDeque::new(),
+            quorum,
+            last_due: None,
+        }
+    }
+
+    /// When a node was last heard of; the beginning of the lead counts as such.
+    pub(super) fn heard(&self, id: NodeId) -> Option<ClusterTime> {
+        self.followers.get(&id).map(|follower| follower.heard)
+    }
+
+    /// Whether a node has answered this call or a later one.
+    pub(super) fn has_answered(&self, id: NodeId, round: u64) -> bool {
+        self.followers.get(&id).is_some_and(|follower| follower.answered >= round)
+    }
+
+    pub(super) fn matched(&self, id: NodeId) -> RaftIndex {
+        self.followers.get(&id).map_or(RaftIndex(0), |follower| follower.matched)
+    }
+
+    /// The voter whose log has most of this one's.
+    pub(super) fn most_advanced(&self, config: &ClusterConfig) -> Option<NodeId> {
+        let voters = self.followers.iter().filter(|(id, _)| convert::votes(config, **id));
+        voters.max_by_key(|(id, follower)| (follower.matched, std::cmp::Reverse(**id))).map(|(id, _)| *id)
+    }
+
+    /// Times that passed while the node was paused did not count.
+    pub(super) fn shift(&mut self, by: std::time::Duration) {
+        self.quorum = self.quorum.later(by);
+        self.followers.values_mut().for_each(|follower| follower.heard = follower.heard + by);
+    }
+
+    pub(super) fn picture(&self) -> Vec<Progress> {
+        let progress = |(id, follower): (&NodeId, &Follower)| Progress {
+            node: *id,
+            matched: follower.matched,
+            next: follower.next,
+            heard: follower.heard,
+        };
+        self.followers.iter().map(progress).collect()
+    }
+
+    /// Takes in who follows by the latest configuration.
+    fn track(&mut self, now: ClusterTime, peers: impl Iterator<Item = NodeId>, last: RaftIndex) {
+        let mut known = std::mem::take(&mut self.followers);
+        let fresh = || Follower {
+            heard: now,
+            answered: 0,
+            matched: RaftIndex(0),
+            next: RaftIndex(last.0 + 1),
+            carried: 0,
+            snapshot: None,
+        };
+        self.followers = peers.map(|id| (id, known.remove(&id).unwrap_or_else(fresh))).collect();
+        self.leaving.extend(known.into_iter().map(|(id, follower)| (id, follower.matched)));
+    }
+}
+
+impl<M: Machine> Node<M> {
+    // ---- the leader --------------------------------------------------------------------------
+
+    /// A leader makes an entry of a request.
+    pub(super) fn append_own(
+        &mut self,
+        index: RaftIndex,
+        body: std::sync::Arc<Body<M::Command>>,
+        world: &mut World<M>,
+    ) {
+        self.take_over_up_to(RaftIndex(index.0 - 1));
+        let term = self.term();
+        if let Some(request) = body.request() {
+            world.step(request, self.id, Waypoint::Proposed { term, index });
+            world.step(request, self.id, Waypoint::Appended);
+        }
+        self.log.push(Entry { term, body });
+    }
+
+    /// noraft appends some entries by itself: the first of a term, and the end of a change of
+    /// the members (§6).
+    pub(super) fn take_over_what_noraft_appended(&mut self, world: &World<M>) {
+        self.take_over_up_to(convert::index(self.raft.log().last_position().index));
+        let peers: Vec<_> = self.raft.peers().map(convert::from_raft).collect();
+        let Some(lead) = &mut self.lead else { return };
+        if !peers.iter().eq(lead.followers.keys()) {
+            lead.track(world.now, peers.into_iter(), self.log.last());
+        }
+    }
+
+    fn take_over_up_to(&mut self, last: RaftIndex) {
+        while self.log.last() < last {
+            let index = RaftIndex(self.log.last().0 + 1);
+            let entries = self.raft.log().entries();
+            let at = noraft::LogIndex::new(index.0);
+            let term = entries.get_term(at).map_or(self.term(), convert::term);
+            let body = match entries.get_entry(at) {
+                Some(LogEntry::ClusterConfig(_)) => Body::Members(None),
+                Some(LogEntry::Term(_)) | None => Body::Term,
+                Some(LogEntry::Command) => unreachable!("a command is appended with its request"),
+            };
+            if let (Body::Term, Some(lead)) = (&body, &mut self.lead)
+                && term == convert::term(self.raft.current_term())
+            {
+                lead.own = Some(index);
+            }
+            self.log.push(Entry { term, body: std::sync::Arc::new(body) });
+        }
+    }
+
+    /// A follower has answered a call.
+    pub(super) fn append_answered(&mut self, from: NodeId, reply: &noraft::Message, round: u64, world: &mut World<M>) {
+        let noraft::Message::AppendEntriesReply { last_position, .. } = reply else { return };
+        let is_current = reply.term() == self.raft.current_term();
+        let detour = if is_current { self.detour(from, *last_position) } else { None };
+        self.hear(reply, world);
+        let matched = self.raft.follower_match_index(convert::to_raft(from)).map(convert::index);
+        let Some(follower) = self.lead.as_mut().and_then(|lead| lead.followers.get_mut(&from)) else { return };
+        if !is_current {
+            return;
+        }
+        follower.heard = world.now;
+        follower.answered = follower.answered.max(round);
+        let before = follower.matched;
+        follower.matched = matched.unwrap_or(before);
+        follower.next = follower.next.max(RaftIndex(follower.matched.0 + 1));
+        if follower.snapshot.is_some_and(|(last, _)| last <= follower.matched) {
+            follower.snapshot = None;
+        }
+        for (_, entry) in self.log.range(RaftIndex(before.0 + 1), follower.matched) {
+            if let Some(request) = entry.body.request() {
+                world.step(request, self.id, Waypoint::Acknowledged { by: from });
+            }
+        }
+        if let Some(detour) = detour {
+            self.take_detour(from, detour);
+        }
+        self.call_heir(from);
+    }
+
+    /// Where a log that has gone another way can be joined: the follower's last entry is of
+    /// another term than the leader's there. noraft goes back entry by entry; here, as the
+    /// paper suggests at the end of §5.3, by all of a term at once.
+    fn detour(&self, from: NodeId, last: LogPosition) -> Option<LogPosition> {
+        let (index, term) = (convert::index(last.index), convert::term(last.term));
+        let lead = self.lead.as_ref()?;
+        if index <= lead.matched(from) {
+            return None;
+        }
+        let own = self.log.term(index)?;
+        if own == term {
+            return None;
+        }
+        let mut at = index;
+        while at > self.log.before() && self.log.term(at)? > term {
+            at = RaftIndex(at.0 - 1);
+        }
+        let found = self.log.term(at)?;
+        while found < term && at > self.log.before() && self.log.term(at)? == found {
+            at = RaftIndex(at.0 - 1);
+        }
+        Some(convert::position(self.log.term(at)?, at))
+    }
+
+    fn take_detour(&mut self, to: NodeId, prev: LogPosition) {
+        let Some(entries) = self.raft.log().entries().since(prev) else { return };
+        let call = noraft::Message::AppendEntriesCall {
+            from: self.raft.id(),
+            term: self.raft.current_term(),
+            commit_index: self.raft.commit_index(),
+            entries,
+        };
+        self.raft.actions_mut().send_messages.insert(convert::to_raft(to), call);
+    }
+
+    /// At the end of an instant a leader says what is committed as soon as it is, and sends a
+    /// heartbeat for those who ask whether it leads. What is sent anyhow carries both.
+    pub(super) fn lead_on(&mut self, world: &mut World<M>) {
+        self.confirm_what_can_be(world);
+        let commit = convert::index(self.raft.commit_index());
+        let Some(lead) = &self.lead else { return };
+        if lead.told < commit || (lead.ready && !lead.asked.is_empty()) {
+            self.raft.heartbeat();
+        }
+    }
+
+    /// Does what noraft wants done. What it wants kept is kept as it is: a kill leaves it.
+    pub(super) fn carry_out(&mut self, world: &mut World<M>) {
+        while let Some(action) = self.raft.actions_mut().next() {
+            match action {
+                Action::SetElectionTimeout => self.set_timer(world),
+                Action::SaveCurrentTerm | Action::SaveVotedFor | Action::AppendLogEntries(_) => {}
+                Action::BroadcastMessage(message) => self.send_to_all(&message, world),
+                Action::SendMessage(to, message) => self.send_to_one(convert::from_raft(to), message, world),
+                Action::InstallSnapshot(to) => self.send_snapshot(convert::from_raft(to), world),
+            }
+        }
+    }
+
+    fn send_to_all(&mut self, message: &noraft::Message, world: &mut World<M>) {
+        if let (Some(lead), noraft::Message::AppendEntriesCall { commit_index, .. }) = (&mut self.lead, message) {
+            lead.round += 1;
+            lead.told = convert::index(*commit_index);
+            let round = lead.round;
+            self.begin_to_confirm(round);
+        }
+        let peers: Vec<_> = self.raft.peers().map(convert::from_raft).collect();
+        for peer in peers {
+            self.post(peer, message.clone(), world);
+        }
+    }
+
+    /// Sends what is for one node only: a vote, an answer, or the entries that it lacks by its
+    /// last answer. Of these, what was sent already is left out as long as a later answer has
+    /// not shown that it did not arrive.
+    fn send_to_one(&mut self, to: NodeId, mut message: noraft::Message, world: &mut World<M>) {
+        if let (Some(lead), noraft::Message::AppendEntriesCall { entries, .. }) = (&mut self.lead, &message)
+            && let Some(follower) = lead.followers.get_mut(&to)
+        {
+            let first = entries.prev_position().index.get() + 1;
+            let sent = follower.next.0.saturating_sub(first);
+            if follower.answered < follower.carried && sent > 0 {
+                if sent >= entries.len() as u64 {
+                    return;
+                }
+                message.strip_append_entries_prefix(usize::try_from(sent).unwrap_or(usize::MAX));
+            }
+            lead.round += 1;
+        }
+        self.post(to, message, world);
+    }
+
+    fn post(&mut self, to: NodeId, mut message: noraft::Message, world: &mut World<M>) {
+        let mut payload = Vec::new();
+        let mut round = self.echo;
+        let mut forced = false;
+        match &mut message {
+            noraft::Message::AppendEntriesCall { entries, .. } => {
+                entries.truncate(BATCH);
+                let first = RaftIndex(entries.prev_position().index.get() + 1);
+                let last = convert::index(entries.last_position().index);
+                payload.extend(self.log.range(first, last).map(|(_, entry)| entry.clone()));
+                debug_assert_eq!(
+                    payload.len(),
+                    entries.len(),
+                    "{}: {first}..={last} of {:?}",
+                    self.id,
+                    self.log.before()
+                );
+                let Some(lead) = &mut self.lead else { return };
+                round = lead.round;
+                if let Some(follower) = lead.followers.get_mut(&to)
+                    && first <= last
+                {
+                    (follower.next, follower.carried) = (RaftIndex(last.0 + 1), round);
+                }
+            }
+            noraft::Message::RequestVoteCall { term, .. } => forced = self.forced == Some(convert::term(*term)),
+            noraft::Message::RequestVoteReply { .. } | noraft::Message::AppendEntriesReply { .. } => {}
+        }
+        world.send(self.id, to, Message::Raft { message, entries: payload, round, forced });
+    }
+
+    fn send_snapshot(&mut self, to: NodeId, world: &mut World<M>) {
+        let (Some(lead), Some(image)) = (&mut self.lead, &self.image) else { return };
+        let Some(follower) = lead.followers.get_mut(&to) else { return };
+        if follower.snapshot.is_some_and(|(_, sent)| world.now.since(sent) < world.rules.election_max) {
+            return;
+        }
+        lead.round += 1;
+        follower.snapshot = Some((image.index(), world.now));
+        (follower.next, follower.carried) = (RaftIndex(image.index().0 + 1), lead.round);
+        let (term, round, image) = (convert::term(self.raft.current_term()), lead.round, image.clone());
+        world.send(self.id, to, Message::Snapshot { term, round, image });
+    }
+
+    /// Tells a node that its removal is committed, which the end of the change itself does not
+    /// reach: it is no peer any more by then.
+    pub(super) fn say_good_bye(&mut self, to: NodeId, world: &mut World<M>) {
+        let Some(matched) = self.lead.as_mut().and_then(|lead| lead.leaving.remove(&to)) else { return };
+        let Some(term) = self.log.term(matched) else { return };
+        let Some(entries) = self.raft.log().entries().since(convert::position(term, matched)) else { return };
+        let call = noraft::Message::AppendEntriesCall {
+            from: self.raft.id(),
+            term: self.raft.current_term(),
+            commit_index: self.raft.commit_index(),
+            entries,
+        };
+        self.post(to, call, world);
+    }
+
+    // ---- the follower ------------------------------------------------------------------------
+
+    /// A leader calls, with entries or without.
+    pub(super) fn append_asked(
+        &mut self,
+        from: NodeId,
+        call: &noraft::Message,
+        payload: Vec<Entry<M::Command>>,
+        round: u64,
+        world: &mut World<M>,
+    ) {
+        let noraft::Message::AppendEntriesCall { entries, .. } = call else { return };
+        self.hear(call, world);
+        if call.term() != self.raft.current_term() || !self.raft.role().is_follower() {
+            return;
+        }
+        self.ballot = None;
+        self.heard = world.now;
+        self.echo = self.echo.max(round);
+        self.take_in(entries, payload, world);
+        self.follow_leader(from, world);
+    }
+
+    /// Keeps the payloads of what noraft has taken into its log, and drops those of what it has
+    /// dropped.
+    fn take_in(&mut self, entries: &LogEntries, payload: Vec<Entry<M::Command>>, world: &mut World<M>) {
+        let log = self.raft.log();
+        if log.entries().contains(entries.last_position()) {
+            let first = entries.prev_position().index.get() + 1;
+            for (index, entry) in (first..).map(RaftIndex).zip(payload) {
+                if index <= self.log.before() || self.log.term(index) == Some(entry.term) {
+                    continue;
+                }
+                self.log.truncate(RaftIndex(index.0 - 1));
+                if let Some(request) = entry.body.request() {
+                    world.step(request, self.id, Waypoint::Appended);
+                }
+                self.log.push(entry);
+            }
+        }
+        self.log.truncate(convert::index(log.last_position().index));
+        debug_assert_eq!(self.log.last(), convert::index(log.last_position().index), "{}", self.id);
+        debug_assert_eq!(self.log.term(self.log.last()), Some(Term(log.last_position().term.get())), "{}", self.id);
+    }
+}
