@@ -21,6 +21,7 @@ mod messages;
 mod recipe;
 mod status;
 #[cfg(test)]
+#[expect(clippy::panic, reason = "a test whose servers do not start has failed")]
 mod testing;
 #[cfg(test)]
 mod tests;
