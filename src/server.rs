@@ -20,13 +20,13 @@ mod pace;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::domain::MemberId;
 use crate::domain::raft::{Fault, NodeId, RaftPicture, Speed};
-use crate::embedded::{Cluster, Config};
+use crate::embedded::{Board, Cluster, Config};
 
 use driver::{Command, Driver};
 
@@ -90,6 +90,7 @@ pub struct Server {
     /// The members it was started with.
     pub members: Vec<Served>,
     control: Control,
+    boards: Vec<watch::Receiver<Board>>,
     shutdown: CancellationToken,
     driver: JoinHandle<()>,
 }
@@ -111,8 +112,9 @@ pub async fn start(options: Options) -> Result<Server, StartError> {
     let shutdown = CancellationToken::new();
     let (commands, asked) = mpsc::channel(COMMANDS);
     let cluster = Cluster::new(options.cluster.clone());
-    let (driver, members) = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
-    Ok(Server { members, control: Control(commands), shutdown, driver: tokio::spawn(driver.run()) })
+    let driver = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
+    let (members, boards) = driver.served();
+    Ok(Server { members, control: Control(commands), boards, shutdown, driver: tokio::spawn(driver.run()) })
 }
 
 impl Server {
@@ -124,6 +126,15 @@ impl Server {
     /// The endpoints of its members, as `host:port`.
     pub fn endpoints(&self) -> Vec<String> {
         self.members.iter().map(|member| member.endpoint.clone()).collect()
+    }
+
+    /// Waits until every member it was started with knows a leader, or the cluster stops.
+    pub async fn led(&self) {
+        for mut board in self.boards.iter().cloned() {
+            if board.wait_for(|board| board.leader.is_some()).await.is_err() {
+                return;
+            }
+        }
     }
 
     /// Stops it and waits until every member has hung up.

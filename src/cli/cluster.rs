@@ -4,6 +4,7 @@
 //! standard input ends the cluster goes on; Ctrl-C and SIGTERM end it.
 
 use std::io::Write;
+use std::time::Duration;
 
 use color_eyre::eyre::WrapErr as _;
 use serde::Serialize;
@@ -24,6 +25,9 @@ use super::wait;
 /// The word that asks how the nodes are; the others are faults.
 const STATUS: &str = "status";
 
+/// How long the first election is waited for before the cluster says that it is ready.
+const LEADER: Duration = Duration::from_secs(3);
+
 /// Runs the cluster until Ctrl-C.
 ///
 /// # Errors
@@ -41,8 +45,11 @@ pub fn run(args: &ClusterArgs, config: &Config, to: &mut impl Write) -> Result<(
 }
 
 async fn serve(args: &ClusterArgs, format: Format, to: &mut impl Write) -> Result<(), Failure> {
-    let options = args.embedded.options(std::time::Duration::ZERO, runtime::clock::any_seed());
+    let options = args.embedded.options(Duration::ZERO, runtime::clock::any_seed());
     let server = server::start(options).await?;
+    // Whoever reads the line may ask at once. With messages lost or a clock that creeps there
+    // may be no leader for long.
+    let _ = tokio::time::timeout(LEADER, server.led()).await;
     let mut says = Says { format, to };
     says.ready(&server)?;
     let control = server.control();

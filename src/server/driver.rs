@@ -71,7 +71,7 @@ impl Driver {
         options: &Options,
         commands: mpsc::Receiver<Command>,
         shutdown: CancellationToken,
-    ) -> Result<(Self, Vec<Served>), StartError> {
+    ) -> Result<Self, StartError> {
         if !options.listen.ip().is_loopback() {
             return Err(StartError::NotLoopback(options.listen));
         }
@@ -90,13 +90,17 @@ impl Driver {
             driver.seat(node, listener).map_err(|why| StartError::Listen { at: options.listen, why })?;
         }
         driver.publish();
-        let served = driver.seats.values().map(|seat| driver.served(seat)).collect();
-        Ok((driver, served))
+        Ok(driver)
     }
 
-    fn served(&self, seat: &Seat) -> Served {
-        let Door { node, member, .. } = seat.door;
-        Served { node, member, name: node.to_string(), endpoint: seat.address.to_string() }
+    /// The members with what is known of each, in the order of their nodes.
+    pub fn served(&self) -> (Vec<Served>, Vec<watch::Receiver<Board>>) {
+        let served = self.seats.values().map(|Seat { address, board, door, .. }| {
+            let Door { node, member, .. } = *door;
+            let served = Served { node, member, name: node.to_string(), endpoint: address.to_string() };
+            (served, board.subscribe())
+        });
+        served.unzip()
     }
 
     /// Gives a node its listener, its board and its door, and serves it.
