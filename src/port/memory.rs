@@ -1,6 +1,6 @@
 //! An etcd of one member in memory: no process, no network, no time but the clock's.
 //!
-//! It is [`mvcc::Store`](crate::mvcc::Store) behind the port, for tests that need an etcd and not
+//! It is [`mvcc::Store`] behind the port, for tests that need an etcd and not
 //! its faults. A call first lets the time that passed take effect; nothing happens between calls.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
