@@ -41,8 +41,10 @@ const TTLS: [i64; 4] = [600, 601, 9000, LONGEST_TTL];
 pub fn reset(store: &Store) -> Vec<Step> {
     let leases = store.leases().map(|(lease, _)| Request::Revoke { lease });
     let everything = KeyRange { start: "\0".into(), end: "\0".into() };
+    // Something to delete, so that the last revision is a plain one: see `compact`.
+    let put = Request::Put(PutRequest { key: "a".into(), ..PutRequest::default() });
     let clear = Request::Delete(DeleteRequest { range: everything, prev_kv: false });
-    leases.chain([clear]).map(Step::Apply).collect()
+    leases.chain([put, clear]).map(Step::Apply).collect()
 }
 
 /// The next step of a sequence. What is likely to be refused for its revision depends on the
