@@ -192,6 +192,7 @@ impl<M: Machine> Node<M> {
     /// Looks at what noraft made of the last call: whether role or term are new, and which
     /// entries it appended of its own accord.
     pub(super) fn observe(&mut self, world: &mut World<M>) {
+        self.forget_writes();
         let (role, term) = (self.raft.role(), self.term());
         let (was, was_term) = self.seen;
         if (role, term) != self.seen {

@@ -23,9 +23,11 @@ impl<M: Machine> Node<M> {
         if self.life == Life::Killed {
             return Err(FaultError::NotUp(self.id));
         }
-        if self.lead.take().is_some() {
+        if let Some(lead) = self.lead.take() {
             world.terms.ended(world.now, self.term());
-            self.machine.follow();
+            if lead.ready {
+                self.machine.follow();
+            }
         }
         self.life = Life::Killed;
         self.fail_all(world);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::node::Node;
-use super::{Machine, convert};
+use super::{Machine, RequestId, convert};
 use crate::domain::raft::{Life, NodeId, RaftRole};
 use crate::domain::{RaftIndex, Term};
 
@@ -85,9 +85,9 @@ impl<'a, M: Machine> NodeView<'a, M> {
         self.node.applied
     }
 
-    /// The term of an entry that is in its log.
-    pub fn term_at(&self, index: RaftIndex) -> Option<Term> {
-        self.node.log.term(index)
+    /// An entry in its log: its term, and the request it came from if it came from one.
+    pub fn entry(&self, index: RaftIndex) -> Option<(Term, Option<RequestId>)> {
+        self.node.log.get(index).map(|entry| (entry.term, entry.body.request()))
     }
 
     /// The members by the latest entry in its log, committed or not (§6).
