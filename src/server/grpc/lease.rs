@@ -2,9 +2,9 @@
 //! lives only the leader knows, and is asked.
 
 use etcd_client::proto::{
-    PbLeaseGrantRequest, PbLeaseGrantResponse, PbLeaseKeepAliveRequest, PbLeaseKeepAliveResponse,
-    PbLeaseLeasesRequest, PbLeaseLeasesResponse, PbLeaseRevokeRequest, PbLeaseRevokeResponse, PbLeaseService,
-    PbLeaseStatus, PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse,
+    PbLeaseGrantRequest, PbLeaseGrantResponse, PbLeaseKeepAliveRequest, PbLeaseKeepAliveResponse, PbLeaseLeasesRequest,
+    PbLeaseLeasesResponse, PbLeaseRevokeRequest, PbLeaseRevokeResponse, PbLeaseService, PbLeaseStatus,
+    PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse,
 };
 use futures::stream::{self, BoxStream, StreamExt};
 use std::sync::atomic::Ordering;

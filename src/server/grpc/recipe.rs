@@ -10,8 +10,8 @@ use super::{Api, mismatch, status};
 use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::embedded::Refusal;
 use crate::mvcc::{
-    self, Change, Compare, CompareResult, CompareTarget, DeleteRequest, Op, RangeRequest, RangeResponse, Request, Response,
-    SortOrder, SortTarget, TxnRequest, TxnResponse,
+    self, Change, Compare, CompareResult, CompareTarget, DeleteRequest, Op, RangeRequest, RangeResponse, Request,
+    Response, SortOrder, SortTarget, TxnRequest, TxnResponse,
 };
 
 /// The TTL of a lease that the server grants for a caller without one, in seconds (etcd
@@ -30,11 +30,7 @@ pub(super) fn place(name: &[u8], lease: LeaseId) -> Key {
 
 /// That a key was created at this revision; 0 that there is none.
 pub(super) fn created_at(key: &Key, revision: Revision) -> Compare {
-    Compare {
-        range: KeyRange::single(key),
-        result: CompareResult::Equal,
-        target: CompareTarget::Create(revision),
-    }
+    Compare { range: KeyRange::single(key), result: CompareResult::Equal, target: CompareTarget::Create(revision) }
 }
 
 /// Reads one key.
@@ -54,6 +50,17 @@ pub(super) fn first(queue: &KeyRange) -> RangeRequest {
 }
 
 impl Api {
+    /// Answers a call of one of these services, which in etcd are clients of the others.
+    pub(super) async fn as_client<Ask, Told>(
+        &self,
+        request: tonic::Request<Ask>,
+        answer: impl AsyncFnOnce(&Self, Ask) -> Result<Told, Status>,
+    ) -> Result<tonic::Response<Told>, Status> {
+        self.admit(&request)?;
+        let told = answer(self, request.into_inner()).await;
+        told.map(tonic::Response::new).map_err(|status| status::through_client(&status))
+    }
+
     /// The lease to queue by: the caller's, or a new one. A new one is renewed by nobody.
     pub(super) async fn session(&self, lease: LeaseId) -> Result<LeaseId, Status> {
         if !lease.is_none() {
@@ -68,7 +75,8 @@ impl Api {
 
     /// Runs a transaction.
     pub(super) async fn run(&self, txn: TxnRequest) -> Result<TxnResponse, Status> {
-        let size = txn.success.iter().map(|op| if let Op::Put(put) = op { put.key.len() + put.value.len() } else { 0 }).sum();
+        let size =
+            txn.success.iter().map(|op| if let Op::Put(put) = op { put.key.len() + put.value.len() } else { 0 }).sum();
         match self.write(Request::Txn(txn), size).await? {
             Response::Txn(done) => Ok(done),
             _ => Err(mismatch()),

@@ -52,8 +52,14 @@ impl Served {
         let board = Arc::new(board);
         let (asks, calls) = mpsc::channel(1024);
         let (tell, told) = mpsc::channel(1024);
-        let door =
-            Door { node: NodeId(1), member: MemberId(0xa1), cluster: ClusterId(0xc1), store: Arc::clone(&store), asks, board: seen };
+        let door = Door {
+            node: NodeId(1),
+            member: MemberId(0xa1),
+            cluster: ClusterId(0xc1),
+            store: Arc::clone(&store),
+            asks,
+            board: seen,
+        };
         let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
         let driver = Driver {
             store,
@@ -174,18 +180,21 @@ impl Driver {
     fn lease(&mut self, question: LeaseQuestion) -> LeaseAnswer {
         let now = self.began.elapsed();
         let gone = LeaseAnswer { granted: 0, remaining: -1 };
-        let granted = |store: &RwLock<Store>, lease: LeaseId| store.read().expect("no panic").lease(lease).map(|info| info.ttl);
+        let granted =
+            |store: &RwLock<Store>, lease: LeaseId| store.read().expect("no panic").lease(lease).map(|info| info.ttl);
         match question {
             LeaseQuestion::Renew(lease) => match (self.lessor.renew(lease, now), granted(&self.store, lease)) {
                 (Ok(_), Some(granted)) => LeaseAnswer { granted, remaining: granted },
                 _ => gone,
             },
-            LeaseQuestion::TimeToLive(lease) => match (self.lessor.remaining(lease, now), granted(&self.store, lease)) {
-                (Some(left), Some(granted)) => {
-                    LeaseAnswer { granted, remaining: i64::try_from(left.as_secs()).unwrap_or(i64::MAX) }
+            LeaseQuestion::TimeToLive(lease) => {
+                match (self.lessor.remaining(lease, now), granted(&self.store, lease)) {
+                    (Some(left), Some(granted)) => {
+                        LeaseAnswer { granted, remaining: i64::try_from(left.as_secs()).unwrap_or(i64::MAX) }
+                    }
+                    _ => gone,
                 }
-                _ => gone,
-            },
+            }
         }
     }
 

@@ -41,10 +41,7 @@ const NO_DELETE: i32 = 1;
 impl PbWatchService for Api {
     type WatchStream = BoxStream<'static, Result<PbWatchResponse, Status>>;
 
-    async fn watch(
-        &self,
-        request: Request<Streaming<PbWatchRequest>>,
-    ) -> Result<Response<Self::WatchStream>, Status> {
+    async fn watch(&self, request: Request<Streaming<PbWatchRequest>>) -> Result<Response<Self::WatchStream>, Status> {
         self.admit(&request)?;
         let wants_leader = wants_leader(request.metadata());
         let watching = Watching::new(self.clone(), request.into_inner(), wants_leader);

@@ -12,8 +12,7 @@ pub(in crate::server::grpc) fn event(change: &Change, prev_kv: bool) -> PbEvent 
         Event::Put(kv) => PbEvent { r#type: 0, kv: Some(key_value(kv)), prev_kv },
         Event::Delete(key) => {
             // Of a key that is gone etcd tells nothing but its name and the revision it went at.
-            let gone =
-                PbKeyValue { key: key.to_vec(), mod_revision: change.revision.0, ..PbKeyValue::default() };
+            let gone = PbKeyValue { key: key.to_vec(), mod_revision: change.revision.0, ..PbKeyValue::default() };
             PbEvent { r#type: 1, kv: Some(gone), prev_kv }
         }
     }

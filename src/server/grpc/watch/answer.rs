@@ -106,11 +106,9 @@ impl Answer {
             }
             Self::Progress { watch, revision } => of(watch, header::at(door, revision)),
             // etcd gives neither revision nor reason here: the compaction says it all.
-            Self::Compacted { watch, at } => PbWatchResponse {
-                canceled: true,
-                compact_revision: at.0,
-                ..of(watch, header::without_revision(door))
-            },
+            Self::Compacted { watch, at } => {
+                PbWatchResponse { canceled: true, compact_revision: at.0, ..of(watch, header::without_revision(door)) }
+            }
             Self::Changes { watch, revision, changes, which, prev_kv, fragment } => {
                 let events = which.iter().map(|at| convert::event::event(&changes[*at], prev_kv)).collect();
                 let whole = PbWatchResponse { events, ..of(watch, header::at(door, revision)) };
