@@ -2,6 +2,8 @@
 
 mod alike;
 mod etcdctl;
+mod speed;
+mod streams;
 
 #[path = "../../../tests/support/etcd.rs"]
 #[allow(dead_code, reason = "the suites that start processes use the rest")]
