@@ -231,3 +231,85 @@ impl Drop for Bell {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mvcc::{PutRequest, Request};
+    use crate::server::grpc::testing::Behind;
+
+    fn put(behind: &Behind, key: &str) {
+        behind.apply(&Request::Put(PutRequest { key: key.into(), ..PutRequest::default() }));
+    }
+
+    #[tokio::test]
+    async fn a_bell_rings_for_what_it_hangs_on() {
+        let behind = Behind::new();
+        let bells = Arc::new(Bells::new(&behind.door));
+        let (mut on_key, mut on_range) = (bells.bell(), bells.bell());
+        on_key.hang(&KeyRange::single(b"b"));
+        on_range.hang(&KeyRange::prefix(b"a/"));
+        for key in ["x", "a/1", "b", "a/2"] {
+            put(&behind, key);
+        }
+        tokio::spawn(Arc::clone(&bells).run(behind.door.clone(), CancellationToken::new()));
+        on_key.rings().await;
+        assert_eq!(on_key.look_from(), Revision(4));
+        on_range.rings().await;
+        assert_eq!(on_range.look_from(), Revision(3));
+        // Nothing since: there is nothing to see up to where was rung for.
+        assert_eq!((on_key.look_from(), on_range.look_from()), (Revision(6), Revision(6)));
+        put(&behind, "b");
+        on_key.rings().await;
+        assert_eq!(on_key.look_from(), Revision(6));
+    }
+
+    #[tokio::test]
+    async fn a_bell_that_was_taken_down_is_silent() {
+        let behind = Behind::new();
+        let bells = Arc::new(Bells::new(&behind.door));
+        let (mut gone, mut stays) = (bells.bell(), bells.bell());
+        for range in [KeyRange::single(b"a"), KeyRange::prefix(b"a")] {
+            gone.hang(&range);
+            gone.take_down(&range);
+            stays.hang(&range);
+        }
+        drop(bells.bell());
+        tokio::spawn(Arc::clone(&bells).run(behind.door.clone(), CancellationToken::new()));
+        put(&behind, "a");
+        stays.rings().await;
+        assert_eq!(gone.look_from(), Revision(3));
+        drop((gone, stays));
+        let hung = bells.lock();
+        assert!(hung.keys.is_empty() && hung.ranges.is_empty());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn being_without_a_leader_for_long_is_told_and_for_short_not() {
+        let behind = Behind::new();
+        let bells = Arc::new(Bells::new(&behind.door));
+        tokio::spawn(Arc::clone(&bells).run(behind.door.clone(), CancellationToken::new()));
+        let short = LEADERLESS - Duration::from_millis(1);
+        for _ in 0..3 {
+            let leader = behind.board.borrow().leader;
+            behind.board.send_modify(|board| board.leader = None);
+            assert!(tokio::time::timeout(short, bells.leaderless()).await.is_err());
+            behind.board.send_modify(|board| board.leader = leader);
+            tokio::task::yield_now().await;
+        }
+        behind.board.send_modify(|board| board.leader = None);
+        let before = Instant::now();
+        bells.leaderless().await;
+        assert!(before.elapsed() >= LEADERLESS);
+    }
+
+    #[tokio::test]
+    async fn a_member_that_stops_ends_everything() {
+        let Behind { door, board, .. } = Behind::new();
+        let bells = Arc::new(Bells::new(&door));
+        let ended = CancellationToken::new();
+        drop(board);
+        bells.run(door, ended.clone()).await;
+        assert!(ended.is_cancelled());
+    }
+}

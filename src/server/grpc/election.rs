@@ -42,20 +42,19 @@ impl Service<http::Request<Body>> for ElectionServer {
         let api = self.0.clone();
         Box::pin(async move {
             Ok(match call.uri().path() {
-                "/v3electionpb.Election/Campaign" => unary(call, |request| campaign(&api, request)).await,
-                "/v3electionpb.Election/Proclaim" => unary(call, |request| proclaim(&api, request)).await,
-                "/v3electionpb.Election/Leader" => unary(call, |request| leader(&api, request)).await,
+                "/v3electionpb.Election/Campaign" => unary(call, |request| api.as_client(request, campaign)).await,
+                "/v3electionpb.Election/Proclaim" => unary(call, |request| api.as_client(request, proclaim)).await,
+                "/v3electionpb.Election/Leader" => unary(call, |request| api.as_client(request, leader)).await,
                 "/v3electionpb.Election/Observe" => streaming(call, |request| observe(&api, request)).await,
-                "/v3electionpb.Election/Resign" => unary(call, |request| resign(&api, request)).await,
+                "/v3electionpb.Election/Resign" => unary(call, |request| api.as_client(request, resign)).await,
                 other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
             })
         })
     }
 }
 
-async fn campaign(api: &Api, request: Request<CampaignRequest>) -> Result<Response<PbCampaignResponse>, Status> {
-    api.admit(&request)?;
-    let CampaignRequest { name, lease, value } = request.into_inner();
+async fn campaign(api: &Api, request: CampaignRequest) -> Result<PbCampaignResponse, Status> {
+    let CampaignRequest { name, lease, value } = request;
     let lease = api.session(LeaseId(lease)).await?;
     let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
     let entering = enter(api.clone(), key.clone(), lease, value.clone());
@@ -69,10 +68,10 @@ async fn campaign(api: &Api, request: Request<CampaignRequest>) -> Result<Respon
         return Err(status);
     }
     place.keep();
-    Ok(Response::new(PbCampaignResponse {
+    Ok(PbCampaignResponse {
         header: Some(header::at(&api.door, revision)),
         leader: Some(PbLeaderKey { name, key: key.to_vec(), rev: own.0, lease: lease.0 }),
-    }))
+    })
 }
 
 /// A key in the queue.
@@ -107,13 +106,12 @@ async fn enter(api: Api, key: Key, lease: LeaseId, value: Vec<u8>) -> Result<Ent
     Ok(Entered { own, said, revision: done.revision, place })
 }
 
-async fn proclaim(api: &Api, request: Request<ProclaimRequest>) -> Result<Response<PbProclaimResponse>, Status> {
-    api.admit(&request)?;
-    let ProclaimRequest { leader, value } = request.into_inner();
+async fn proclaim(api: &Api, request: ProclaimRequest) -> Result<PbProclaimResponse, Status> {
+    let ProclaimRequest { leader, value } = request;
     let leader = leader.ok_or_else(no_leader_key)?;
     let lease = api.session(LeaseId(leader.lease)).await?;
     let revision = say(api, &Key::from(leader.key), Revision(leader.rev), lease, value).await?;
-    Ok(Response::new(PbProclaimResponse { header: Some(header::at(&api.door, revision)) }))
+    Ok(PbProclaimResponse { header: Some(header::at(&api.door, revision)) })
 }
 
 /// Puts another value if the key is still the one that was created at this revision.
@@ -124,18 +122,16 @@ async fn say(api: &Api, key: &Key, own: Revision, lease: LeaseId, value: Vec<u8>
     if done.succeeded { Ok(done.revision) } else { Err(Status::unknown("election: not leader")) }
 }
 
-async fn leader(api: &Api, request: Request<LeaderRequest>) -> Result<Response<PbLeaderResponse>, Status> {
-    api.admit(&request)?;
-    let found = api.read(&recipe::first(&recipe::queue(&request.into_inner().name))).await?;
+async fn leader(api: &Api, LeaderRequest { name }: LeaderRequest) -> Result<PbLeaderResponse, Status> {
+    let found = api.read(&recipe::first(&recipe::queue(&name))).await?;
     let Some(kv) = found.kvs.first() else { return Err(Status::unknown("election: no leader")) };
-    Ok(Response::new(told(api, kv, found.revision)))
+    Ok(told(api, kv, found.revision))
 }
 
-async fn resign(api: &Api, request: Request<ResignRequest>) -> Result<Response<PbResignResponse>, Status> {
-    api.admit(&request)?;
-    let leader = request.into_inner().leader.ok_or_else(no_leader_key)?;
+async fn resign(api: &Api, ResignRequest { leader }: ResignRequest) -> Result<PbResignResponse, Status> {
+    let leader = leader.ok_or_else(no_leader_key)?;
     let done = api.run(recipe::delete_if(&Key::from(leader.key), Revision(leader.rev))).await?;
-    Ok(Response::new(PbResignResponse { header: Some(header::at(&api.door, done.revision)) }))
+    Ok(PbResignResponse { header: Some(header::at(&api.door, done.revision)) })
 }
 
 type Observed = BoxStream<'static, Result<PbLeaderResponse, Status>>;
@@ -154,7 +150,7 @@ async fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<
         };
         match answer {
             Ok(answer) => Some((Ok(answer), Some(observing))),
-            Err(status) => Some((Err(status), None)),
+            Err(status) => Some((Err(status::through_client(&status)), None)),
         }
     });
     Ok(Response::new(answers.boxed()))

@@ -5,10 +5,10 @@ use std::convert::Infallible;
 use std::task::{Context, Poll};
 
 use etcd_client::proto::{PbLockResponse, PbUnlockResponse};
+use tonic::Status;
 use tonic::body::Body;
 use tonic::codegen::{Service, http};
 use tonic::server::NamedService;
-use tonic::{Request, Response, Status};
 
 use super::messages::{LockRequest, UnlockRequest};
 use super::recipe::{self, Place};
@@ -38,17 +38,15 @@ impl Service<http::Request<Body>> for LockServer {
         let api = self.0.clone();
         Box::pin(async move {
             Ok(match call.uri().path() {
-                "/v3lockpb.Lock/Lock" => unary(call, |request| lock(&api, request)).await,
-                "/v3lockpb.Lock/Unlock" => unary(call, |request| unlock(&api, request)).await,
+                "/v3lockpb.Lock/Lock" => unary(call, |request| api.as_client(request, lock)).await,
+                "/v3lockpb.Lock/Unlock" => unary(call, |request| api.as_client(request, unlock)).await,
                 other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
             })
         })
     }
 }
 
-async fn lock(api: &Api, request: Request<LockRequest>) -> Result<Response<PbLockResponse>, Status> {
-    api.admit(&request)?;
-    let LockRequest { name, lease } = request.into_inner();
+async fn lock(api: &Api, LockRequest { name, lease }: LockRequest) -> Result<PbLockResponse, Status> {
     let lease = api.session(LeaseId(lease)).await?;
     let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
     let entering = enter(api.clone(), queue.clone(), key.clone(), lease);
@@ -66,7 +64,7 @@ async fn lock(api: &Api, request: Request<LockRequest>) -> Result<Response<PbLoc
         revision = found.revision;
     }
     place.keep();
-    Ok(Response::new(PbLockResponse { header: Some(header::at(&api.door, revision)), key: key.to_vec() }))
+    Ok(PbLockResponse { header: Some(header::at(&api.door, revision)), key: key.to_vec() })
 }
 
 /// A key in the queue.
@@ -105,12 +103,11 @@ async fn enter(api: Api, queue: KeyRange, key: Key, lease: LeaseId) -> Result<En
     Ok(Entered { own, owns, revision: done.revision, place })
 }
 
-async fn unlock(api: &Api, request: Request<UnlockRequest>) -> Result<Response<PbUnlockResponse>, Status> {
-    api.admit(&request)?;
-    let key = Key::from(request.into_inner().key);
+async fn unlock(api: &Api, UnlockRequest { key }: UnlockRequest) -> Result<PbUnlockResponse, Status> {
+    let key = Key::from(key);
     let delete = DeleteRequest { range: KeyRange::single(&key), prev_kv: false };
     let mvcc::Response::Delete(done) = api.write(mvcc::Request::Delete(delete), key.len()).await? else {
         return Err(mismatch());
     };
-    Ok(Response::new(PbUnlockResponse { header: Some(header::at(&api.door, done.revision)) }))
+    Ok(PbUnlockResponse { header: Some(header::at(&api.door, done.revision)) })
 }

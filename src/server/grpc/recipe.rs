@@ -50,6 +50,17 @@ pub(super) fn first(queue: &KeyRange) -> RangeRequest {
 }
 
 impl Api {
+    /// Answers a call of one of these services, which in etcd are clients of the others.
+    pub(super) async fn as_client<Ask, Told>(
+        &self,
+        request: tonic::Request<Ask>,
+        answer: impl AsyncFnOnce(&Self, Ask) -> Result<Told, Status>,
+    ) -> Result<tonic::Response<Told>, Status> {
+        self.admit(&request)?;
+        let told = answer(self, request.into_inner()).await;
+        told.map(tonic::Response::new).map_err(|status| status::through_client(&status))
+    }
+
     /// The lease to queue by: the caller's, or a new one. A new one is renewed by nobody.
     pub(super) async fn session(&self, lease: LeaseId) -> Result<LeaseId, Status> {
         if !lease.is_none() {

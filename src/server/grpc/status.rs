@@ -51,6 +51,12 @@ pub(super) fn bad_urls() -> Status {
     Status::invalid_argument("etcdserver: given member URLs are invalid")
 }
 
+/// What an answer of the Lock and Election services becomes: these are clients of the others in
+/// etcd, and errors lose their code on the way through.
+pub(super) fn through_client(status: &Status) -> Status {
+    Status::unknown(status.message())
+}
+
 /// What this server does not do, and why, in words for whoever asked.
 pub(super) fn missing(what: &str) -> Status {
     Status::unimplemented(format!("lockscope: {what}"))

@@ -15,9 +15,9 @@ use tonic::transport::server::TcpIncoming;
 use super::routes;
 use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, LeaseId, Member, MemberId, RaftIndex, Revision, Term};
-use crate::embedded::Board;
 use crate::embedded::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 use crate::mvcc::{Lessor, Request, Response, Store};
+use crate::embedded::Board;
 use crate::server::door::{Call, Door};
 
 /// A member that serves its API on loopback until it is dropped.
@@ -35,32 +35,8 @@ pub struct Served {
 impl Served {
     /// Starts it.
     pub async fn start() -> Self {
-        let store = Arc::new(RwLock::new(Store::new()));
-        let member = Member {
-            id: MemberId(0xa1),
-            name: "n1".into(),
-            peer_urls: vec!["http://127.0.0.1:1".into()],
-            ..Member::default()
-        };
-        let board = Board {
-            term: Term(2),
-            leader: Some(member.id),
-            revision: Revision(1),
-            members: [member].into(),
-            ..Board::default()
-        };
-        let (board, seen) = watch::channel(board);
-        let board = Arc::new(board);
-        let (asks, calls) = mpsc::channel(1024);
+        let Behind { door, store, board, calls } = Behind::new();
         let (tell, told) = mpsc::channel(1024);
-        let door = Door {
-            node: NodeId(1),
-            member: MemberId(0xa1),
-            cluster: ClusterId(0xc1),
-            store: Arc::clone(&store),
-            asks,
-            board: seen,
-        };
         let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
         let driver = Driver {
             store,
@@ -95,6 +71,46 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         self.shutdown.cancel();
+    }
+}
+
+/// A door, and what is behind it.
+pub struct Behind {
+    pub door: Door,
+    pub store: Arc<RwLock<Store>>,
+    pub board: Arc<watch::Sender<Board>>,
+    pub calls: mpsc::Receiver<Call>,
+}
+
+impl Behind {
+    /// An empty store of a member that leads a cluster of one.
+    pub fn new() -> Self {
+        let store = Arc::new(RwLock::new(Store::new()));
+        let member = Member {
+            id: MemberId(0xa1),
+            name: "n1".into(),
+            peer_urls: vec!["http://127.0.0.1:1".into()],
+            ..Member::default()
+        };
+        let (node, cluster) = (NodeId(1), ClusterId(0xc1));
+        let board = Board {
+            term: Term(2),
+            leader: Some(member.id),
+            revision: Revision(1),
+            members: [member.clone()].into(),
+            ..Board::default()
+        };
+        let (board, seen) = watch::channel(board);
+        let (asks, calls) = mpsc::channel(1024);
+        let door = Door { node, member: member.id, cluster, store: Arc::clone(&store), asks, board: seen };
+        Self { door, store, board: Arc::new(board), calls }
+    }
+
+    /// Applies a request and tells the board.
+    pub fn apply(&self, request: &Request) {
+        let applied = self.store.write().expect("no panic").apply(request);
+        assert!(applied.result.is_ok(), "{applied:?}");
+        self.board.send_modify(|board| board.revision = applied.revision);
     }
 }
 

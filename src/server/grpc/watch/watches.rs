@@ -365,3 +365,233 @@ impl Batch {
         if self.full { self.seen } else { upto }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mvcc::{DeleteRequest, PutRequest, Request};
+
+    fn put(store: &mut Store, key: &str) {
+        put_sized(store, key, 1);
+    }
+
+    fn put_sized(store: &mut Store, key: &str, size: usize) {
+        let put = PutRequest { key: key.into(), value: vec![b'v'; size], ..PutRequest::default() };
+        assert!(store.apply(&Request::Put(put)).result.is_ok());
+    }
+
+    fn delete(store: &mut Store, key: &str) {
+        let range = KeyRange::single(key.as_bytes());
+        assert!(store.apply(&Request::Delete(DeleteRequest { range, prev_kv: false })).changed);
+    }
+
+    fn compact(store: &mut Store, revision: i64) {
+        let compact = Request::Compact { revision: Revision(revision), physical: false };
+        assert!(store.apply(&compact).result.is_ok());
+    }
+
+    fn single(key: &str) -> Wanted {
+        Wanted { watch: mvcc::Watch::of(KeyRange::single(key.as_bytes())), ..Wanted::default() }
+    }
+
+    fn prefix(prefix: &str) -> Wanted {
+        Wanted { watch: mvcc::Watch::of(KeyRange::prefix(prefix.as_bytes())), ..Wanted::default() }
+    }
+
+    fn from(revision: i64, wanted: Wanted) -> Wanted {
+        Wanted { from: Revision(revision), ..wanted }
+    }
+
+    /// Tells everything there is to tell: the watch, the revisions of its changes.
+    fn tell(watches: &mut Watches, store: &Store) -> Vec<(i64, Vec<i64>)> {
+        let mut news = Vec::new();
+        while watches.tell_in_step(store, &mut news) {}
+        while watches.has_behind() {
+            watches.tell_behind(store, &mut news);
+        }
+        news.into_iter().map(|news| summary(&news)).collect()
+    }
+
+    fn summary(news: &News) -> (i64, Vec<i64>) {
+        match news {
+            News::Changes { watch, changes, which, .. } => {
+                (watch.0, which.iter().map(|at| changes[*at].revision.0).collect())
+            }
+            News::Compacted { watch, at } => (watch.0, vec![-at.0]),
+        }
+    }
+
+    fn create(watches: &mut Watches, store: &Store, wanted: Wanted) -> i64 {
+        watches.create(wanted, store.revision()).unwrap().0
+    }
+
+    #[test]
+    fn a_change_is_told_to_those_it_concerns() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        for wanted in [single("a"), single("b"), prefix("a"), prefix("")] {
+            create(&mut watches, &store, wanted);
+        }
+        put(&mut store, "a");
+        put(&mut store, "ab");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![2]), (2, vec![2, 3]), (3, vec![2, 3])]);
+        assert_eq!(tell(&mut watches, &store), []);
+    }
+
+    #[test]
+    fn numbers_are_the_clients_or_the_next_free_ones() {
+        let (store, mut watches) = (Store::new(), Watches::default());
+        let with = |id, wanted| Wanted { id, ..wanted };
+        assert_eq!(create(&mut watches, &store, with(1, single("a"))), 1);
+        assert_eq!(create(&mut watches, &store, single("a")), 0);
+        assert_eq!(create(&mut watches, &store, single("a")), 2);
+        let taken = watches.create(with(1, single("a")), store.revision());
+        assert_eq!(taken, Err(Unwatchable::DuplicateId));
+        assert!(watches.cancel(WatchId(1)).is_some());
+        assert_eq!(create(&mut watches, &store, with(1, single("a"))), 1);
+    }
+
+    #[test]
+    fn a_range_that_ends_before_it_starts_is_refused() {
+        let mut watches = Watches::default();
+        for end in ["a", "b"] {
+            let range = KeyRange { start: "b".into(), end: end.into() };
+            let wanted = Wanted { watch: mvcc::Watch::of(range), ..Wanted::default() };
+            assert_eq!(watches.create(wanted, Revision(1)), Err(Unwatchable::EmptyRange));
+        }
+    }
+
+    #[test]
+    fn one_that_starts_in_the_past_catches_up_and_misses_nothing() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        for _ in 0..3 {
+            put(&mut store, "a");
+        }
+        create(&mut watches, &store, from(3, single("a")));
+        put(&mut store, "a");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![3, 4, 5])]);
+        put(&mut store, "a");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![6])]);
+    }
+
+    #[test]
+    fn one_that_starts_in_the_future_is_told_nothing_before() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        create(&mut watches, &store, from(3, single("a")));
+        put(&mut store, "a");
+        assert!(!watches.all_in_step(store.revision()));
+        put(&mut store, "a");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![3])]);
+        assert!(watches.all_in_step(store.revision()));
+    }
+
+    #[test]
+    fn who_joins_late_is_not_told_what_was_before() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        create(&mut watches, &store, single("a"));
+        put(&mut store, "a");
+        create(&mut watches, &store, single("a"));
+        put(&mut store, "a");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![2, 3]), (1, vec![3])]);
+    }
+
+    #[test]
+    fn what_a_watch_wants_is_compacted() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        for _ in 0..4 {
+            put(&mut store, "a");
+        }
+        compact(&mut store, 4);
+        create(&mut watches, &store, from(3, single("a")));
+        create(&mut watches, &store, from(4, single("a")));
+        assert_eq!(tell(&mut watches, &store), [(0, vec![-4]), (1, vec![4, 5])]);
+        // It keeps its number until the client cancels it, and holds up what is said of all.
+        assert!(!watches.all_in_step(store.revision()));
+        assert!(watches.cancel(WatchId(0)).is_some());
+        assert!(watches.all_in_step(store.revision()));
+    }
+
+    #[test]
+    fn compaction_ends_only_those_in_step_that_missed_something() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        create(&mut watches, &store, single("a"));
+        create(&mut watches, &store, from(9, single("a")));
+        for _ in 0..4 {
+            put(&mut store, "a");
+        }
+        compact(&mut store, 4);
+        assert_eq!(tell(&mut watches, &store), [(0, vec![-4])]);
+        for _ in 0..5 {
+            put(&mut store, "a");
+        }
+        assert_eq!(tell(&mut watches, &store), [(1, vec![9, 10])]);
+    }
+
+    #[test]
+    fn filters_leave_puts_or_deletes_out() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        let mut no_put = single("a");
+        no_put.watch.no_put = true;
+        let mut no_delete = single("a");
+        no_delete.watch.no_delete = true;
+        create(&mut watches, &store, no_put);
+        create(&mut watches, &store, no_delete);
+        put(&mut store, "a");
+        delete(&mut store, "a");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![3]), (1, vec![2])]);
+    }
+
+    #[test]
+    fn a_long_history_comes_in_pieces_of_whole_revisions() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        let puts = i64::try_from(BYTES / 400_000).unwrap() + 3;
+        for _ in 0..puts {
+            put_sized(&mut store, "a", 400_000);
+        }
+        create(&mut watches, &store, from(2, single("a")));
+        let told = tell(&mut watches, &store);
+        assert!(told.len() > 1, "{told:?}");
+        let revisions: Vec<_> = told.into_iter().flat_map(|(_, revisions)| revisions).collect();
+        assert_eq!(revisions, (2..2 + puts).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_history_without_interest_is_read_in_pieces_too() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        for _ in 0..=REVISIONS {
+            put(&mut store, "other");
+        }
+        put(&mut store, "a");
+        create(&mut watches, &store, from(2, single("a")));
+        let mut news = Vec::new();
+        watches.tell_behind(&store, &mut news);
+        assert_eq!((news.len(), watches.has_behind()), (0, true));
+        assert_eq!(tell(&mut watches, &store), [(0, vec![store.revision().0])]);
+    }
+
+    #[test]
+    fn a_revision_is_never_split() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        create(&mut watches, &store, prefix("k"));
+        let op = |n| {
+            let key = Key::from(&*format!("k{n}"));
+            mvcc::Op::Put(PutRequest { key, value: vec![0; BYTES / 2], ..PutRequest::default() })
+        };
+        let txn = mvcc::TxnRequest { success: (0..5).map(op).collect(), ..mvcc::TxnRequest::default() };
+        assert!(store.apply(&Request::Txn(txn)).result.is_ok());
+        put(&mut store, "k0");
+        assert_eq!(tell(&mut watches, &store), [(0, vec![2; 5]), (0, vec![3])]);
+    }
+
+    #[test]
+    fn progress_is_for_those_who_heard_nothing_else() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        let wanting = |wanted| Wanted { progress_notify: true, ..wanted };
+        create(&mut watches, &store, wanting(single("a")));
+        create(&mut watches, &store, wanting(single("b")));
+        create(&mut watches, &store, single("c"));
+        put(&mut store, "a");
+        tell(&mut watches, &store);
+        assert_eq!(watches.due_for_progress(store.revision()), [WatchId(1)]);
+        assert_eq!(watches.due_for_progress(store.revision()), [WatchId(0), WatchId(1)]);
+    }
+}
