@@ -102,11 +102,8 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             }
             news
         }
-        Observation::Raft(picture) => {
-            facts.raft = Some(picture);
-            true
-        }
-        // Not shown yet.
+        Observation::Raft(picture) => facts.take_picture(picture),
+        // It is told to the person; of the cluster the next picture tells.
         Observation::FaultDone(..) => false,
     };
     if news {
