@@ -20,6 +20,7 @@ mod named;
 mod pending;
 pub mod poll_plan;
 mod replay;
+pub mod raft;
 mod settle;
 pub mod timeline;
 pub mod ui;
@@ -36,6 +37,7 @@ pub use ui::Ui;
 
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
+use crate::input::keymap::Context;
 
 /// The whole state of the program.
 #[derive(Clone, Debug, Default)]
@@ -92,6 +94,17 @@ impl Model {
     /// The facts that are shown, and the state of the screen to change.
     pub fn shown_and_ui(&mut self) -> (&Facts, &mut Ui) {
         (self.frozen.as_deref().unwrap_or(&self.facts), &mut self.ui)
+    }
+
+    /// Whether this is an embedded cluster, to which things can be done and which tells all of
+    /// its Raft state.
+    pub const fn is_embedded(&self) -> bool {
+        self.facts.raft.is_some() || self.ui.demo.is_some()
+    }
+
+    /// The contexts of the keymap that are open, the innermost first.
+    pub fn contexts(&self) -> &'static [Context] {
+        self.ui.contexts(self.is_embedded())
     }
 
     /// Brings what the screen lists up to date with the facts that are shown.

@@ -5,22 +5,29 @@
 
 mod action;
 mod copying;
+mod faults;
 mod moving;
 mod navigating;
 mod observation;
 mod pointer;
+mod raft;
 #[cfg(test)]
 mod testing;
 mod tick;
 mod typing;
 
 use crate::effect::Effects;
-use crate::event::Event;
+use crate::event::{Event, Observation, Stamped};
 use crate::model::Model;
 
 /// Takes in one event.
 pub fn update(model: &mut Model, event: Event) -> Effects {
     match event {
+        Event::Observed(Stamped { at, what: Observation::FaultDone(fault, result) }) => {
+            model.live_mut().see_time(at);
+            faults::done(model, fault, result);
+            Effects::new()
+        }
         Event::Observed(observed) => {
             observation::observe(model.live_mut(), observed);
             Effects::new()

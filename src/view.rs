@@ -14,6 +14,7 @@ mod client;
 mod empty;
 pub mod glyphs;
 mod header;
+mod hint;
 mod layout;
 mod leases;
 mod list;
@@ -22,12 +23,16 @@ mod locks;
 mod log;
 mod members;
 mod prompt;
+mod raft;
+#[cfg(test)]
+mod raft_tests;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 pub mod text;
 pub mod theme;
+mod way;
 pub mod widget;
 
 use ratatui::Frame;
@@ -67,17 +72,28 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     }
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
-    let oldest = draw_screen(canvas, chrome.body, model, size);
-    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(54)));
-    header::draw_tabs(canvas, chrome.tabs, model.ui.screen, &right);
-    header::draw_status(canvas, chrome.status, model, oldest);
-    footer::footer(canvas, chrome.footer, model.ui.contexts());
+    let body = match &model.ui.demo {
+        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, size),
+        _ => chrome.body,
+    };
+    let oldest = draw_screen(canvas, body, model, size);
+    let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(63)));
+    header::draw_tabs(canvas, chrome.tabs, model.ui.screen.tab(), &right);
+    match &model.shown().raft {
+        Some(picture) if matches!(model.ui.screen, Screen::Raft | Screen::Way) => {
+            raft::draw_status(canvas, chrome.status, picture);
+        }
+        _ => header::draw_status(canvas, chrome.status, model, oldest),
+    }
+    footer::footer(canvas, chrome.footer, model.contexts());
     match &model.ui.layer {
         Layer::None => {}
         Layer::Help { filter } => {
-            help::draw(canvas, chrome.body, model.ui.screen_context(), filter, model.ui.scrolled(Pane::Help));
+            let first = model.ui.screen_context();
+            let help = help::Help { first, filter, embedded: model.is_embedded() };
+            help.draw(canvas, chrome.body, model.ui.scrolled(Pane::Help));
         }
-        Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.ui.contexts()),
+        Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),
     }
 }
 
@@ -127,6 +143,14 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             members::draw(canvas, area, facts, live_now, &members);
             None
         }
+        Screen::Raft | Screen::Way => {
+            match (&facts.raft, ui.screen) {
+                (Some(picture), Screen::Way) => way::draw(canvas, area, picture, ui, size),
+                (Some(picture), _) => raft::draw(canvas, area, picture, ui, size),
+                (None, _) => raft::draw_told(canvas, area, facts, live_now, &members),
+            }
+            None
+        }
         Screen::Log => {
             log::draw(canvas, area, live_now, ui.scrolled(Pane::Log), focused == Pane::Log);
             None
@@ -147,6 +171,10 @@ fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
             Line::from(theme.sentence(text, columns, Role::Warning))
         }
         Screen::Locks | Screen::Leases => Line::from(theme.span("/ filter", Role::Muted)),
+        Screen::Raft | Screen::Way => {
+            let clock = model.shown().raft.as_deref().map(|picture| raft::clock(picture, theme));
+            clock.unwrap_or_default()
+        }
         Screen::Members | Screen::Log => Line::default(),
     }
 }

@@ -57,6 +57,50 @@ pub enum Action {
     Quit,
     /// Change the line that is being typed.
     Edit(Edit),
+    /// Select the next node of the embedded cluster, after the last the first again.
+    NextNode,
+    /// Select the node before, before the first the last again.
+    PreviousNode,
+    /// Select the log entry before.
+    EntryBefore,
+    /// Select the log entry after.
+    EntryAfter,
+    /// Show the elections so far in the log's place, or the log again.
+    Elections,
+    /// Do something to the selected node of the embedded cluster.
+    Node(Deed),
+    /// Mend the embedded cluster's network.
+    Heal,
+    /// Change how the embedded cluster's clock runs.
+    Pace(Pace),
+}
+
+/// What can be done to a node of the embedded cluster by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Deed {
+    /// End it, or start it again.
+    KillOrStart,
+    /// Stop it, or let it go on.
+    PauseOrResume,
+    /// Cut it off from all others.
+    Isolate,
+    /// Have it stand for election.
+    Campaign,
+    /// Hand the lead over to it.
+    Transfer,
+}
+
+/// A change of how the embedded cluster's clock runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Pace {
+    /// Slower by a step.
+    Slower,
+    /// Faster by a step.
+    Faster,
+    /// Stop it, or let it run on.
+    FreezeOrThaw,
+    /// Let the next thing happen and stop it behind that.
+    Step,
 }
 
 /// A way to move in a list.

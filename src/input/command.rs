@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use super::action::Action;
 use super::{Screen, Sort};
+use crate::domain::raft::fault::{FaultError, WORDS, Word};
+use crate::domain::raft::{Fault, NodeId};
 
 /// What a command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -21,6 +23,8 @@ pub enum Command {
     Filter(String),
     /// Open the lock of this name.
     Lock(String),
+    /// Do something to the embedded cluster.
+    Fault(Fault),
 }
 
 /// Which way to sort.
@@ -52,6 +56,21 @@ pub enum CommandError {
     /// More was said than the command takes.
     #[error("`{0}` takes nothing more, not `{1}`")]
     TooMuch(&'static str, String),
+    /// A fault is not what can be read as one.
+    #[error(transparent)]
+    Fault(#[from] FaultError),
+    /// Only an embedded cluster can be told that.
+    #[error("`{0}` needs an embedded cluster: `lockscope demo` starts one")]
+    NeedsEmbedded(&'static str),
+}
+
+/// What there is for a command to name.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Names<'a> {
+    /// The themes.
+    pub themes: &'a [String],
+    /// The nodes of the embedded cluster; `None` where there is none.
+    pub nodes: Option<&'a [NodeId]>,
 }
 
 /// A command of the table.
@@ -86,6 +105,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["lock"], "[NAME]", "The lock of this name, or the selected one", Kind::Lock),
     entry(&["leases"], "", "All leases", Kind::Plain(Action::Show(Screen::Leases))),
     entry(&["members"], "", "The members of the cluster", Kind::Plain(Action::Show(Screen::Members))),
+    entry(&["raft"], "", "What goes on between the members: Raft", Kind::Plain(Action::Show(Screen::Raft))),
     entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
     entry(&["sort"], "wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
     entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
@@ -102,15 +122,23 @@ pub const COMMANDS: &[Entry] = &[
 ///
 /// # Errors
 /// When no command is meant, or its arguments are not what it takes.
-pub fn parse(line: &str, themes: &[String]) -> Result<Option<Command>, CommandError> {
+pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandError> {
     let line = line.trim_start_matches([':', ' ']).trim_end();
     let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     if name.is_empty() {
         return Ok(None);
     }
-    let entry = find(name)?;
-    let called = entry.names[0];
     let rest = rest.trim();
+    let entry = match find(name, names.nodes.is_some())? {
+        Found::Entry(entry) => entry,
+        Found::Both(entry, _) if rest.is_empty() => entry,
+        Found::Word(word) | Found::Both(_, word) if names.nodes.is_some() => {
+            return Ok(Some(Command::Fault(format!("{} {rest}", word.name).parse()?)));
+        }
+        Found::Word(word) | Found::Both(_, word) => return Err(CommandError::NeedsEmbedded(word.name)),
+    };
+    let themes = names.themes;
+    let called = entry.names[0];
     let mut words = rest.split_whitespace();
     let command = match entry.kind {
         Kind::Plain(action) if rest.is_empty() => Command::Do(action),
@@ -145,31 +173,58 @@ pub fn parse(line: &str, themes: &[String]) -> Result<Option<Command>, CommandEr
 
 const SORTS: &str = "wait, name, held, ttl or handovers";
 
-/// The command that is called `name`, or the only one that starts so.
-fn find(name: &str) -> Result<&'static Entry, CommandError> {
-    if let Some(entry) = COMMANDS.iter().find(|entry| entry.names.contains(&name)) {
-        return Ok(entry);
+/// What a name stands for.
+#[derive(Clone, Copy)]
+enum Found {
+    /// A command of the table.
+    Entry(&'static Entry),
+    /// A fault.
+    Word(&'static Word),
+    /// Both: the command by itself, the fault with what follows it.
+    Both(&'static Entry, &'static Word),
+}
+
+/// The command that is called `name`, or the only one that starts so. Faults may be shortened
+/// on an `embedded` cluster only: elsewhere they must not stand in the way of a command.
+fn find(name: &str, embedded: bool) -> Result<Found, CommandError> {
+    let entry = COMMANDS.iter().find(|entry| entry.names.contains(&name));
+    match (entry, Word::find(name)) {
+        (Some(entry), Some(word)) => return Ok(Found::Both(entry, word)),
+        (Some(entry), None) => return Ok(Found::Entry(entry)),
+        (None, Some(word)) => return Ok(Found::Word(word)),
+        (None, None) => {}
     }
-    let starting: Vec<_> = COMMANDS.iter().filter(|entry| entry.names[0].starts_with(name)).collect();
+    let starting: Vec<&str> = offered(embedded).into_iter().filter(|offered| offered.starts_with(name)).collect();
     match starting[..] {
         [] => Err(CommandError::Unknown(name.into())),
-        [entry] => Ok(entry),
-        _ => {
-            let names: Vec<_> = starting.iter().map(|entry| entry.names[0]).collect();
-            Err(CommandError::Ambiguous(name.into(), names.join(", ")))
-        }
+        [only] => find(only, embedded),
+        _ => Err(CommandError::Ambiguous(name.into(), starting.join(", "))),
     }
+}
+
+/// The names of all commands, and on an embedded cluster of all faults.
+fn offered(embedded: bool) -> Vec<&'static str> {
+    let mut names: Vec<&str> = COMMANDS.iter().map(|entry| entry.names[0]).collect();
+    let faults = WORDS.iter().map(|word| word.name).filter(|_| embedded);
+    let others: Vec<&str> = faults.filter(|fault| !names.contains(fault)).collect();
+    names.extend(others);
+    names
 }
 
 /// Whole lines the line could become when its last word is completed, in the table's order.
 /// `locks` are the names of locks that could follow `lock`.
-pub fn complete<'a>(line: &str, themes: &[String], locks: impl IntoIterator<Item = &'a str>) -> Vec<String> {
+pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let line = line.trim_start_matches([':', ' ']);
+    let embedded = names.nodes.is_some();
     let Some((name, rest)) = line.split_once(char::is_whitespace) else {
-        let starting = COMMANDS.iter().map(|entry| entry.names[0]).filter(|name| name.starts_with(line));
-        return starting.map(Into::into).collect();
+        return offered(embedded).into_iter().filter(|name| name.starts_with(line)).map(Into::into).collect();
     };
-    let Ok(entry) = find(name) else { return Vec::new() };
+    let entry = match find(name, embedded) {
+        Ok(Found::Word(word) | Found::Both(_, word)) => return complete_fault(word, rest, names),
+        Ok(Found::Entry(entry)) => entry,
+        Err(_) => return Vec::new(),
+    };
+    let themes = names.themes;
     let name = entry.names[0];
     let rest = rest.trim_start();
     let with = |words: &mut dyn Iterator<Item = &str>, so_far: &str, word: &str| -> Vec<String> {
@@ -186,16 +241,70 @@ pub fn complete<'a>(line: &str, themes: &[String], locks: impl IntoIterator<Item
     }
 }
 
+/// What can follow a fault's word: the names of nodes, or a few words.
+fn complete_fault(word: &Word, rest: &str, names: Names<'_>) -> Vec<String> {
+    let rest = rest.trim_start();
+    let (before, last) = rest.rsplit_once(' ').map_or(("", rest), |(before, last)| (before, last));
+    let gap = if before.is_empty() { "" } else { " " };
+    let nodes = names.nodes.unwrap_or_default().iter().filter(|_| word.takes_node()).map(ToString::to_string);
+    let choices = nodes.chain(word.choices().iter().map(ToString::to_string));
+    let new = choices.filter(|choice| choice.starts_with(last) && !before.split(' ').any(|said| said == choice));
+    new.map(|choice| format!("{} {before}{gap}{choice}", word.name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const NODES: [NodeId; 3] = [NodeId(1), NodeId(2), NodeId(3)];
 
     fn themes() -> Vec<String> {
         ["dark", "light", "mono"].map(String::from).to_vec()
     }
 
     fn read(line: &str) -> Result<Option<Command>, String> {
-        parse(line, &themes()).map_err(|error| error.to_string())
+        parse(line, Names { themes: &themes(), nodes: None }).map_err(|error| error.to_string())
+    }
+
+    /// The same where there is an embedded cluster.
+    fn read_embedded(line: &str) -> Result<Option<Command>, String> {
+        parse(line, Names { themes: &themes(), nodes: Some(&NODES) }).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn faults_are_commands_on_an_embedded_cluster() {
+        for (line, fault) in [
+            (":kill n1", Fault::Kill(NodeId(1))),
+            (":cut n1  n2", Fault::Cut(NodeId(1), NodeId(2))),
+            (":iso n9", Fault::Isolate(NodeId(9))),
+            (":pause n2", Fault::Pause(NodeId(2))),
+            (":heal", Fault::Heal),
+        ] {
+            assert_eq!(read_embedded(line), Ok(Some(Command::Fault(fault))), "{line}");
+        }
+        assert_eq!(read_embedded(":pause"), Ok(Some(Command::Do(Action::Pause))), "by itself it is about the screen");
+        assert_eq!(read_embedded(":kill"), Err("`kill` wants a node such as n1".into()));
+        assert_eq!(read_embedded(":s"), Err("`s` could be sort, start, speed, step".into()));
+    }
+
+    #[test]
+    fn elsewhere_a_fault_says_what_it_needs_and_stands_in_nobodys_way() {
+        let needs = |word: &str| Err(format!("`{word}` needs an embedded cluster: `lockscope demo` starts one"));
+        assert_eq!(read(":kill n1"), needs("kill"));
+        assert_eq!(read(":pause n1"), needs("pause"));
+        assert_eq!(read(":kil n1"), Err("no command `kil`; Tab goes through the commands".into()));
+        assert_eq!(read(":so ttl"), Ok(Some(Command::Sort(Sort::Ttl, Direction::Own))));
+    }
+
+    #[test]
+    fn faults_complete_with_the_nodes_there_are() {
+        let complete = |line: &str| complete(line, Names { themes: &[], nodes: Some(&NODES) }, []);
+        assert_eq!(complete("ki"), ["kill"]);
+        assert_eq!(complete("kill "), ["kill n1", "kill n2", "kill n3"]);
+        assert_eq!(complete("cut n1 "), ["cut n1 n2", "cut n1 n3"]);
+        assert_eq!(complete("prevote o"), ["prevote on", "prevote off"]);
+        assert_eq!(complete("delay "), Vec::<String>::new());
+        assert_eq!(complete("pa"), ["pause"], "once, though it is two commands");
     }
 
     #[test]
@@ -234,7 +343,7 @@ mod tests {
 
     #[test]
     fn the_last_word_completes() {
-        let complete = |line: &str| complete(line, &themes(), ["/jobs/a", "/leader"]);
+        let complete = |line: &str| complete(line, Names { themes: &themes(), nodes: None }, ["/jobs/a", "/leader"]);
         assert_eq!(complete(":lo"), ["locks", "lock", "log"]);
         assert_eq!(complete("theme "), ["theme dark", "theme light", "theme mono"]);
         assert_eq!(complete("theme l"), ["theme light"]);
@@ -248,7 +357,7 @@ mod tests {
 
     #[test]
     fn every_completed_command_is_understood() {
-        for line in complete("", &themes(), []) {
+        for line in complete("", Names { themes: &themes(), nodes: None }, []) {
             let understood = read(&line);
             assert!(
                 !matches!(&understood, Err(message) if message.starts_with("no command")),

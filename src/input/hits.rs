@@ -5,7 +5,8 @@
 //! identities for the same reason.
 
 use super::{Action, Pane};
-use crate::domain::{Key, LeaseId, MemberId};
+use crate::domain::raft::NodeId;
+use crate::domain::{Key, LeaseId, MemberId, RaftIndex};
 
 /// What was drawn where in one frame.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,6 +52,12 @@ pub enum Target {
     Lease(LeaseId),
     /// The row of a member.
     Member(MemberId),
+    /// A node of the embedded cluster, in the ring or in a table.
+    Node(NodeId),
+    /// An entry of a node's log.
+    Entry(NodeId, RaftIndex),
+    /// The row of a request, by the number of its way.
+    Request(u64),
     /// A pane; whatever it shows is drawn after it.
     Pane(Pane),
 }

@@ -29,6 +29,10 @@ pub enum Context {
     Leases,
     /// On the screen of the members.
     Members,
+    /// On the Raft screen of an embedded cluster.
+    Raft,
+    /// On every screen, on an embedded cluster.
+    Embedded,
     /// On the screen of the log.
     Log,
     /// While a line is typed.
@@ -43,13 +47,15 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
         Self::Lock,
         Self::Leases,
         Self::Members,
+        Self::Raft,
+        Self::Embedded,
         Self::Log,
         Self::Copy,
         Self::Typing,
@@ -57,6 +63,11 @@ impl Context {
         Self::Help,
         Self::Anywhere,
     ];
+
+    /// Whether it is open on an embedded cluster only.
+    pub const fn needs_embedded(self) -> bool {
+        matches!(self, Self::Raft | Self::Embedded)
+    }
 
     /// Its heading in the help and in the document.
     pub const fn title(self) -> &'static str {
@@ -68,6 +79,8 @@ impl Context {
             Self::Lock => "Lock",
             Self::Leases => "Leases",
             Self::Members => "Members",
+            Self::Raft => "Raft, on an embedded cluster",
+            Self::Embedded => "On every screen of an embedded cluster",
             Self::Log => "Log",
             Self::Typing => "Typing a filter or a command",
             Self::Command => "Typing a command",
@@ -113,7 +126,11 @@ impl Hint {
 
 /// What a chord does, given the open contexts, the innermost first.
 pub fn action(contexts: &[Context], chord: Chord) -> Option<Action> {
-    contexts.iter().find_map(|&context| of(context).find(|row| row.keys.contains(&chord))).map(|row| row.action)
+    bound(contexts, chord).map(|row| row.action)
+}
+
+fn bound(contexts: &[Context], chord: Chord) -> Option<&'static Binding> {
+    contexts.iter().find_map(|&context| of(context).find(|row| row.keys.contains(&chord)))
 }
 
 /// The rows of one context, in the order of the table.
@@ -121,10 +138,16 @@ pub fn of(context: Context) -> impl Iterator<Item = &'static Binding> {
     BINDINGS.iter().filter(move |row| row.context == context)
 }
 
-/// The rows that have a hint in these contexts, the most important first.
+/// The rows that have a hint in these contexts, the most important first. A row whose key
+/// means something else further inside has none.
 pub fn hints(contexts: &[Context]) -> Vec<(&'static Binding, Hint)> {
+    let own = |row: &Binding, hint: Hint| {
+        let key = hint.keys.iter().find(|key| row.keys.contains(key));
+        key.and_then(|&key| bound(contexts, key)).is_some_and(|bound| std::ptr::eq(bound, row))
+    };
+    let rows = contexts.iter().flat_map(|&context| of(context));
     let mut rows: Vec<_> =
-        contexts.iter().flat_map(|&context| of(context)).filter_map(|row| row.hint.map(|hint| (row, hint))).collect();
+        rows.filter_map(|row| row.hint.filter(|&hint| own(row, hint)).map(|hint| (row, hint))).collect();
     rows.sort_by_key(|(_, hint)| hint.priority);
     rows
 }
@@ -180,6 +203,14 @@ mod tests {
         assert!(rows.windows(2).all(|pair| pair[0].1.priority <= pair[1].1.priority));
         let texts: Vec<_> = rows.iter().map(|(_, hint)| hint.text).collect();
         assert!(texts.contains(&"help") && texts.contains(&"quit"), "{texts:?}");
+    }
+
+    #[test]
+    fn a_key_that_means_something_else_further_inside_has_no_hint() {
+        let contexts = [Context::Raft, Context::Embedded, Context::Browse, Context::Moving, Context::Anywhere];
+        let texts: Vec<_> = hints(&contexts).iter().map(|(_, hint)| hint.text).collect();
+        assert!(texts.contains(&"move leader") && texts.contains(&"speed"), "{texts:?}");
+        assert!(!texts.contains(&"mouse") && !texts.contains(&"refresh") && !texts.contains(&"pane"), "{texts:?}");
     }
 
     #[test]

@@ -15,13 +15,26 @@ pub enum Screen {
     Leases,
     /// The members of the cluster.
     Members,
+    /// What goes on between the members: terms, votes, messages, logs.
+    Raft,
+    /// The ways of single requests through the cluster; it opens from the Raft screen.
+    Way,
     /// The program's own log.
     Log,
 }
 
 impl Screen {
-    /// All screens in the order of their tabs.
-    pub const ALL: [Self; 5] = [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Log];
+    /// The screens that have a tab, in the order of their tabs.
+    pub const ALL: [Self; 6] = [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Raft, Self::Log];
+
+    /// The screen whose tab is marked.
+    #[must_use]
+    pub const fn tab(self) -> Self {
+        match self {
+            Self::Way => Self::Raft,
+            other => other,
+        }
+    }
 
     /// The name on its tab.
     pub const fn name(self) -> &'static str {
@@ -30,6 +43,8 @@ impl Screen {
             Self::Lock => "Lock",
             Self::Leases => "Leases",
             Self::Members => "Members",
+            Self::Raft => "Raft",
+            Self::Way => "Way",
             Self::Log => "Log",
         }
     }
@@ -41,6 +56,8 @@ impl Screen {
             Self::Lock => Pane::Queue,
             Self::Leases => Pane::Leases,
             Self::Members => Pane::Members,
+            Self::Raft => Pane::Nodes,
+            Self::Way => Pane::Requests,
             Self::Log => Pane::Log,
         }
     }
@@ -59,6 +76,14 @@ pub enum Pane {
     Leases,
     /// The list of members.
     Members,
+    /// The nodes of the embedded cluster: the ring, the table and the log of each.
+    Nodes,
+    /// The terms so far with their elections.
+    Terms,
+    /// The latest requests to the embedded cluster.
+    Requests,
+    /// The way of one request.
+    Way,
     /// What wants attention.
     Attention,
     /// The latest changes the watch brought.
@@ -71,12 +96,16 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 13] = [
         Self::Locks,
         Self::Queue,
         Self::History,
         Self::Leases,
         Self::Members,
+        Self::Nodes,
+        Self::Terms,
+        Self::Requests,
+        Self::Way,
         Self::Attention,
         Self::Watch,
         Self::Log,

@@ -22,6 +22,7 @@ use super::named::{HasName, Named};
 use super::pending::Pending;
 use super::poll_plan::PollPlan;
 use super::replay::Replay;
+use super::raft::{Difference, difference};
 use super::timeline::Timeline;
 
 /// What is known.
@@ -39,6 +40,10 @@ pub struct Facts {
     pub(super) past: Timeline,
     /// The replay that is under way.
     pub(super) replay: Option<Box<Replay>>,
+    /// When that last differed from the picture before in anything that can be seen.
+    pub(super) raft_moved: Option<Timestamp>,
+    /// When it last differed in more than what moves by itself.
+    pub(super) raft_changed: Option<Timestamp>,
     /// Which leases are asked when.
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,
@@ -227,6 +232,21 @@ impl Facts {
     /// Takes in what a burst of polls cost.
     pub(crate) fn take_poll_cost(&mut self, cost: LeasePollCost) {
         self.plan.adapt(cost);
+    }
+
+    /// Takes in a picture of the embedded cluster. Returns whether it says something that every
+    /// screen shows; what only the Raft screen does is noted with its time, so that no other
+    /// screen is drawn anew for it.
+    pub(crate) fn take_picture(&mut self, picture: Box<RaftPicture>) -> bool {
+        let difference = self.raft.as_deref().map_or(Difference::Clock, |before| difference(before, &picture));
+        self.raft = Some(picture);
+        if difference > Difference::Nothing {
+            self.raft_moved = Some(self.now);
+        }
+        if difference > Difference::Motion {
+            self.raft_changed = Some(self.now);
+        }
+        difference == Difference::Clock
     }
 
     /// Notes what is watched from now on.

@@ -10,6 +10,7 @@ mod line;
 mod notice;
 mod order;
 mod prompt;
+mod raft;
 mod refresh;
 
 use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
@@ -24,10 +25,16 @@ pub use line::Line;
 pub use notice::{Notice, Toast};
 pub use order::{Listing, Order};
 pub use prompt::{Completion, Prompt, Purpose, Typed};
+pub use raft::{Demo, RaftUi};
 pub use refresh::Refresh;
 
 /// How long the row of a lock is marked after something happened to it.
 pub const MARKED: Millis = Millis(600);
+/// The time from one picture of the embedded cluster on the screen to the next, at least: 20 a
+/// second.
+const MOVING: Millis = Millis(50);
+/// The same when nothing moves that need not.
+const CHANGING: Millis = Millis(500);
 
 /// The state of the screen.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -67,6 +74,10 @@ pub struct Ui {
     pub leases: Cursor<LeaseId>,
     /// The selected member.
     pub members: Cursor<MemberId>,
+    /// What is looked at of an embedded cluster.
+    pub raft: RaftUi,
+    /// That this is the demo.
+    pub demo: Option<Demo>,
     /// The pane that was given the focus; it counts while it is drawn.
     pub focus: Option<Pane>,
     /// The panes of the last frame an input came from, with their extents.
@@ -115,18 +126,28 @@ pub enum Layer {
 }
 
 impl Ui {
-    /// The contexts of the keymap that are open, the innermost first.
-    pub fn contexts(&self) -> &'static [Context] {
-        use Context::{Anywhere, Browse, Command, Copy, Help, Leases, Lock, Locks, Log, Members, Moving, Typing};
+    /// The contexts of the keymap that are open, the innermost first; on an `embedded` cluster
+    /// more of them.
+    pub fn contexts(&self, embedded: bool) -> &'static [Context] {
+        use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
+        use Context::{Leases, Lock, Locks, Log, Members};
         match (&self.prompt, &self.layer, self.screen) {
             (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
             (Some(_), ..) => &[Typing, Anywhere],
             (None, Layer::Help { .. }, _) => &[Help, Moving, Anywhere],
             (None, Layer::Copy, _) => &[Copy, Anywhere],
+            (None, Layer::None, Screen::Locks) if embedded => &[Locks, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Lock) if embedded => &[Lock, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Leases) if embedded => &[Leases, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Members) if embedded => &[Members, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Raft) if embedded => &[Raft, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Way) if embedded => &[Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Log) if embedded => &[Log, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Leases) => &[Leases, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Members) => &[Members, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Raft | Screen::Way) => &[Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Log) => &[Log, Browse, Moving, Anywhere],
         }
     }
@@ -138,6 +159,7 @@ impl Ui {
             Screen::Lock => Context::Lock,
             Screen::Leases => Context::Leases,
             Screen::Members => Context::Members,
+            Screen::Raft | Screen::Way => Context::Raft,
             Screen::Log => Context::Log,
         }
     }
@@ -148,7 +170,12 @@ impl Ui {
             return Pane::Help;
         }
         let drawn = |pane: &Pane| self.panes.iter().any(|(shown, _)| shown == pane);
-        self.focus.filter(drawn).unwrap_or(self.screen.main_pane())
+        match self.focus.filter(drawn) {
+            Some(focus) => focus,
+            // Where nothing is told of nodes, the members stand in their place.
+            None if self.screen == Screen::Raft && drawn(&Pane::Members) => Pane::Members,
+            None => self.screen.main_pane(),
+        }
     }
 
     /// How much of its content a pane shows. One that was not drawn yet counts as a screenful.
@@ -214,7 +241,7 @@ impl Ui {
                 let window = self.leases.window(room, self.lease_order.len());
                 self.lease_order.rows()[window].iter().for_each(|&lease| see(lease));
             }
-            Screen::Lock | Screen::Members | Screen::Log => {}
+            Screen::Lock | Screen::Members | Screen::Raft | Screen::Way | Screen::Log => {}
         }
         visible
     }
@@ -237,6 +264,9 @@ impl Ui {
         }
         self.follow_members(facts);
         self.follow_queue(facts);
+        if let Some(picture) = &facts.raft {
+            self.raft.settle(picture);
+        }
         if self.toast.as_ref().is_some_and(|toast| toast.until <= now) {
             self.toast = None;
             self.touch();
@@ -254,7 +284,20 @@ impl Ui {
     pub fn next_frame(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
         let counts = self.counts(facts).then(|| drawn_at + self.refresh.period());
         let mark = if self.reduce_motion { None } else { self.next_mark_end(facts, drawn_at) };
-        counts.into_iter().chain(mark).min()
+        counts.into_iter().chain(mark).chain(self.next_picture(facts, drawn_at)).min()
+    }
+
+    /// When the picture of the embedded cluster is to be drawn anew, if it is shown and became
+    /// another one since `drawn_at`.
+    fn next_picture(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
+        // Ways are not drawn to the clock that goes on.
+        let (since, after) = match self.screen {
+            Screen::Raft | Screen::Way if self.reduce_motion => (facts.raft_changed, CHANGING),
+            Screen::Raft => (facts.raft_moved, MOVING),
+            Screen::Way => (facts.raft_changed, MOVING),
+            _ => (None, MOVING),
+        };
+        since.filter(|&at| at >= drawn_at).map(|_| drawn_at + after)
     }
 
     /// Has the lists made anew at the next settling, because what they depend on was changed.
@@ -287,7 +330,9 @@ impl Ui {
             Screen::Leases => !self.lease_order.is_empty(),
             // How fast they answer is no news of its own; here it is looked at.
             Screen::Members => !facts.cluster.members().is_empty(),
-            Screen::Log => false,
+            // An embedded cluster has a clock of its own.
+            Screen::Raft => facts.raft.is_none() && !facts.cluster.members().is_empty(),
+            Screen::Way | Screen::Log => false,
         }
     }
 

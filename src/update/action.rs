@@ -1,17 +1,23 @@
 //! A person did something: what it means, and what comes of it.
 
+use crate::domain::raft::Fault;
 use crate::effect::{Effect, Effects};
 use crate::input::action::Action;
-use crate::input::{Chord, Hits, Input, keymap};
+use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
 
-use super::{copying, moving, navigating, pointer, typing};
+use super::{copying, faults, moving, navigating, pointer, raft, typing};
 
 /// Takes in what a person did, given where things were drawn when it was done.
 pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
     model.ui.panes.clear();
     model.ui.panes.extend_from_slice(hits.panes());
+    if let Some(demo) = &mut model.ui.demo {
+        // Whatever is done takes the hint away, and is done.
+        let done = matches!(input, Input::Key(_) | Input::Mouse(Mouse { kind: MouseKind::Press, .. }));
+        demo.hint &= !done;
+    }
     let effects = match input {
         Input::Key(chord) => key(model, chord),
         Input::Mouse(mouse) => pointer::mouse(model, mouse, hits),
@@ -32,9 +38,10 @@ pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
 }
 
 fn key(model: &mut Model, chord: Chord) -> Effects {
-    if let Some(action) = keymap::action(model.ui.contexts(), chord) {
+    if let Some(action) = keymap::action(model.contexts(), chord) {
         return perform(model, action);
     }
+    faults::explain(model, chord);
     if model.ui.prompt.is_some() {
         if let Some(char) = chord.typed() {
             typing::insert(model, char.encode_utf8(&mut [0; 4]));
@@ -115,6 +122,14 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return vec![Effect::Quit],
         Action::Edit(edit) => return typing::edit(model, edit),
+        Action::NextNode => raft::next_node(model, 1),
+        Action::PreviousNode => raft::next_node(model, -1),
+        Action::EntryBefore => raft::go_to_entry(model, false),
+        Action::EntryAfter => raft::go_to_entry(model, true),
+        Action::Elections => ui.raft.elections = !ui.raft.elections,
+        Action::Node(deed) => return faults::node(model, deed),
+        Action::Heal => return faults::cluster(model, Fault::Heal),
+        Action::Pace(pace) => return faults::pace(model, pace),
     }
     Effects::new()
 }

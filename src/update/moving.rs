@@ -5,6 +5,8 @@ use crate::input::action::Motion;
 use crate::model::ui::{Position, Ui, queue};
 use crate::model::{Facts, Model};
 
+use super::raft;
+
 /// Moves in the pane that has the focus.
 pub fn go(model: &mut Model, motion: Motion) {
     let (facts, ui) = model.shown_and_ui();
@@ -63,7 +65,9 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         Pane::Queue => Some(&mut ui.queue.position),
         Pane::Leases => Some(&mut ui.leases.position),
         Pane::Members => Some(&mut ui.members.position),
-        Pane::History | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => None,
+        Pane::Nodes => Some(&mut ui.raft.nodes.position),
+        Pane::Requests => Some(&mut ui.raft.requests.position),
+        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => None,
     }
 }
 
@@ -74,8 +78,10 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         Pane::Queue => ui.shown_lock(facts).map_or(0, |lock| lock.holder_count() + lock.waiter_count()),
         Pane::Leases => ui.lease_order.len(),
         Pane::Members => facts.cluster.members().len(),
+        Pane::Nodes => facts.raft.as_ref().map_or(0, |picture| picture.nodes.len()),
+        Pane::Requests => facts.raft.as_ref().map_or(0, |picture| picture.traces.len()),
         // What these show is made by the view, which says how long it is.
-        Pane::History | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {
+        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {
             ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len)
         }
     }
@@ -102,7 +108,12 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
             let member = facts.cluster.members().get(ui.members.index());
             ui.members.pin(member.map(|facts| facts.member.id));
         }
-        Pane::History | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {}
+        Pane::Nodes | Pane::Requests => {
+            if let Some(picture) = &facts.raft {
+                raft::pin(&mut ui.raft, picture, pane);
+            }
+        }
+        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {}
     }
 }
 

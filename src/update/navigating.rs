@@ -7,7 +7,7 @@ use crate::model::ui::{Filter, Notice, Opened, Ui, queue};
 use crate::model::{Facts, LockView};
 
 use super::action::tell;
-use super::moving;
+use super::{moving, raft};
 
 /// Changes to a screen.
 pub fn show(model: &mut Model, screen: Screen) {
@@ -53,7 +53,9 @@ pub fn open(model: &mut Model) {
                 _ => tell(model, Notice::NothingToOpen),
             }
         }
-        Screen::Members | Screen::Log => {}
+        Screen::Members => raft::show_member(model),
+        Screen::Raft => raft::show_way(model),
+        Screen::Way | Screen::Log => {}
     }
 }
 
@@ -73,7 +75,8 @@ pub fn back(model: &mut Model) {
         // While something is asked, it takes the question away.
         _ if ui.layer != crate::model::ui::Layer::None => ui.layer = crate::model::ui::Layer::None,
         Screen::Lock => switch(ui, ui.came_from),
-        Screen::Members | Screen::Log => switch(ui, Screen::Locks),
+        Screen::Way => switch(ui, Screen::Raft),
+        Screen::Members | Screen::Raft | Screen::Log => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases if ui.filter.is_empty() => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases => set_filter(ui, ""),
     }
@@ -85,7 +88,8 @@ pub fn set_filter(ui: &mut Ui, text: &str) {
     ui.spoil();
 }
 
-fn switch(ui: &mut Ui, screen: Screen) {
+/// Changes the screen and nothing else.
+pub fn switch(ui: &mut Ui, screen: Screen) {
     if screen == Screen::Lock && ui.screen != Screen::Lock {
         ui.came_from = if ui.screen == Screen::Leases { Screen::Leases } else { Screen::Locks };
     }
@@ -154,6 +158,7 @@ mod tests {
             ("2", Screen::Lock),
             ("3", Screen::Leases),
             ("4", Screen::Members),
+            ("r", Screen::Raft),
             ("6", Screen::Log),
             ("1", Screen::Locks),
         ] {

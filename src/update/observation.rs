@@ -103,11 +103,8 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             news
         }
         Observation::Alarms(alarms) => take_alarms(facts, at, alarms),
-        Observation::Raft(picture) => {
-            facts.raft = Some(picture);
-            true
-        }
-        // Not shown yet.
+        Observation::Raft(picture) => facts.take_picture(picture),
+        // It is told to the person; of the cluster the next picture tells.
         Observation::FaultDone(..) => false,
     };
     if news {

@@ -66,6 +66,18 @@ fn click_row(model: &mut Model, target: &Target) {
             let row = facts.cluster.members().iter().position(|listed| listed.member.id == *id);
             (Pane::Members, row, ui.members.picked() == Some(id))
         }
+        Target::Node(id) | Target::Entry(id, _) => {
+            let Some(picture) = &facts.raft else { return };
+            if let Target::Entry(_, index) = target {
+                ui.raft.entry = Some(*index);
+            }
+            (Pane::Nodes, picture.nodes.iter().position(|node| node.id == *id), false)
+        }
+        Target::Request(id) => {
+            let Some(picture) = &facts.raft else { return };
+            let newest_first = picture.traces.iter().rev().position(|trace| trace.id == *id);
+            (Pane::Requests, newest_first, ui.raft.requests.picked() == Some(id))
+        }
         Target::Do(_) | Target::Pane(_) => return,
     };
     let Some(row) = row else { return };

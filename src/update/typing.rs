@@ -1,12 +1,14 @@
 //! Typing a filter or a command.
 
+use crate::domain::raft::NodeId;
 use crate::effect::Effects;
 use crate::input::action::Edit;
-use crate::input::command::{self, Command, Direction};
+use crate::input::command::{self, Command, Direction, Names};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Purpose};
 
 use super::action::{perform, tell, use_theme};
+use super::faults;
 use super::navigating::{open_named, set_filter};
 
 /// Puts text into the line, if one is being typed.
@@ -20,6 +22,7 @@ pub fn insert(model: &mut Model, text: &str) {
 
 /// Changes the line, uses it, or gives it up.
 pub fn edit(model: &mut Model, edit: Edit) -> Effects {
+    let nodes = nodes(model);
     let (facts, ui) = model.shown_and_ui();
     let Some(prompt) = &mut ui.prompt else { return Effects::new() };
     match edit {
@@ -28,7 +31,7 @@ pub fn edit(model: &mut Model, edit: Edit) -> Effects {
         Edit::Complete => {
             let rows = ui.lock_order.rows().iter();
             let names = rows.filter_map(|&ix| std::str::from_utf8(facts.lock(ix)?.name()).ok());
-            prompt.complete(&ui.themes, names);
+            prompt.complete(Names { themes: &ui.themes, nodes: nodes.as_deref() }, names);
         }
         Edit::Earlier => prompt.earlier(&ui.typed),
         Edit::Later => prompt.later(&ui.typed),
@@ -72,7 +75,8 @@ fn accept(model: &mut Model) -> Effects {
     if !line.trim().is_empty() {
         model.ui.typed.remember(line);
     }
-    match command::parse(line, &model.ui.themes) {
+    let nodes = nodes(model);
+    match command::parse(line, Names { themes: &model.ui.themes, nodes: nodes.as_deref() }) {
         Ok(None) => Effects::new(),
         Ok(Some(command)) => {
             // What went wrong before is over when the next command works.
@@ -84,6 +88,13 @@ fn accept(model: &mut Model) -> Effects {
             Effects::new()
         }
     }
+}
+
+/// The nodes a command can name; `None` where there is no embedded cluster.
+fn nodes(model: &Model) -> Option<Vec<NodeId>> {
+    let picture = model.live().raft.as_deref();
+    let nodes = || picture.into_iter().flat_map(|picture| &picture.nodes).map(|node| node.id).collect();
+    model.is_embedded().then(nodes)
 }
 
 fn carry_out(model: &mut Model, command: Command) -> Effects {
@@ -102,6 +113,7 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Theme(name) => use_theme(model, name),
         Command::Filter(text) => set_filter(&mut model.ui, &text),
         Command::Lock(name) => open_named(model, name),
+        Command::Fault(fault) => return faults::cluster(model, fault),
     }
     Effects::new()
 }

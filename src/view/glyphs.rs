@@ -24,6 +24,22 @@ pub struct Glyphs {
     pub leader: &'static str,
     /// A member without a vote.
     pub learner: &'static str,
+    /// A node that stands for election.
+    pub candidate: &'static str,
+    /// A node that asks whether it could win one.
+    pub pre_candidate: &'static str,
+    /// A message that asks or tells.
+    pub call: &'static str,
+    /// A message that answers.
+    pub reply: &'static str,
+    /// Yes, to one who asked for a vote.
+    pub granted: &'static str,
+    /// No answer to that yet.
+    pub asked: &'static str,
+    /// Behind the last entry of a log that is known to be committed.
+    pub commit: &'static str,
+    /// Towards the left.
+    pub back: &'static str,
     /// In front of the selected row.
     pub selection: &'static str,
     /// In place of what was cut out.
@@ -96,6 +112,14 @@ pub const UNICODE: Glyphs = Glyphs {
     refused: "✗",
     leader: "★",
     learner: "◌",
+    candidate: "▲",
+    pre_candidate: "△",
+    call: "◆",
+    reply: "◇",
+    granted: "✓",
+    asked: "?",
+    commit: "┊",
+    back: "◀",
     selection: "▌",
     ellipsis: "…",
     dot: "·",
@@ -125,6 +149,14 @@ pub const ASCII: Glyphs = Glyphs {
     refused: "X",
     leader: "@",
     learner: "~",
+    candidate: "^",
+    pre_candidate: "?",
+    call: "#",
+    reply: "=",
+    granted: "+",
+    asked: "?",
+    commit: "|",
+    back: "<",
     selection: ">",
     ellipsis: "..",
     dot: "-",
@@ -155,6 +187,8 @@ mod tests {
         all.extend([holder, waiter, ended, warning, lost, refused, leader, learner, selection, dot]);
         let Glyphs { crumb, up, descending, ascending, elbow, no_bar, about, .. } = *glyphs;
         all.extend([crumb, up, descending, ascending, elbow, no_bar, about]);
+        let Glyphs { candidate, pre_candidate, call, reply, granted, asked, commit, back, .. } = *glyphs;
+        all.extend([candidate, pre_candidate, call, reply, granted, asked, commit, back]);
         all.extend(glyphs.bar.iter().chain(glyphs.spark));
         all
     }

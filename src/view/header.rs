@@ -30,6 +30,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             theme.span(format!("  PAUSED +{}", grouped(i64::try_from(missed).unwrap_or(i64::MAX))), Role::Warning),
         );
     }
+    left.extend(demo_words(model, theme));
     if model.ui.read_only {
         left.push(theme.span("  READ-ONLY", Role::Warning));
     }
@@ -42,6 +43,17 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     left.extend(place(live, usize::from(spare), theme));
     canvas.line(area.x + 1, area.y, room, &Line::from(left));
     canvas.line_right(area.x, area.right().saturating_sub(1), area.y, &right);
+}
+
+/// ` DEMO ×0.50 FROZEN`: that this is the demo, and how the clock of its cluster runs.
+fn demo_words<'a>(model: &Model, theme: &Theme) -> Vec<Span<'a>> {
+    let demo = model.ui.demo.map(|_| theme.span("  DEMO", Role::Title));
+    let pace = model.live().raft.iter().flat_map(|picture| super::raft::pace(picture, theme));
+    let mut words: Vec<Span<'a>> = demo.into_iter().chain(pace).collect();
+    if let Some(first) = words.first_mut().filter(|_| model.ui.demo.is_none()) {
+        *first = Span::styled(format!(" {}", first.content), first.style);
+    }
+    words
 }
 
 /// `● LIVE`, `! RETRYING in 2s`, `○ CONNECTING`.

@@ -18,6 +18,8 @@ use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
 
 /// What etcd has no call for, so that nobody looks for it here.
 const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
+/// What an embedded cluster shows on another screen.
+const TOLD: &str = "Enter shows votes, messages, timers and logs; K kills the selected member, P isolates it.";
 /// How many entries a member may be behind before it is worth a warning: more than are in
 /// flight at any busy moment.
 const LAGGING: u64 = 1_000;
@@ -59,7 +61,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     }
     let (changes_area, note_area) = bottom(rest, u16::from(rest.height > 4));
     draw_changes(canvas, changes_area, facts);
-    let note = Line::from(canvas.theme.sentence(UNTOLD, usize::from(note_area.width.saturating_sub(2)), Role::Muted));
+    let note = if facts.raft.is_some() { TOLD } else { UNTOLD };
+    let note = Line::from(canvas.theme.sentence(note, usize::from(note_area.width.saturating_sub(2)), Role::Muted));
     canvas.line(note_area.x + 1, note_area.y, note_area.width.saturating_sub(1), &note);
 }
 
@@ -140,14 +143,7 @@ fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Th
 }
 
 fn name_cell<'a>(cluster: &Cluster, facts: &'a MemberFacts, theme: &Theme) -> Cell<'a> {
-    let role = cluster.role(facts);
-    let (glyph, style) = match role {
-        cluster::Role::Leader => (theme.glyphs.leader, Role::Leader),
-        cluster::Role::Learner => (theme.glyphs.learner, Role::Learner),
-        cluster::Role::Unreachable => (theme.glyphs.lost, Role::Error),
-        cluster::Role::Follower => (theme.glyphs.holder, Role::Text),
-        cluster::Role::Unknown => (theme.glyphs.waiter, Role::Muted),
-    };
+    let (glyph, style) = look(cluster.role(facts), theme);
     let name = name(facts);
     let form = |columns| {
         Line::from(vec![theme.span(format!("{glyph} "), style), theme.sentence(name.clone(), columns, style)])
@@ -155,9 +151,22 @@ fn name_cell<'a>(cluster: &Cluster, facts: &'a MemberFacts, theme: &Theme) -> Ce
     Cell::Forms(vec![form(64), form(24), form(14), form(6)])
 }
 
-/// A member that has not started has no name yet.
-fn name(facts: &MemberFacts) -> std::borrow::Cow<'_, str> {
+/// A member's name; one that has not started has none yet.
+pub fn name(facts: &MemberFacts) -> std::borrow::Cow<'_, str> {
     if facts.member.name.is_empty() { facts.member.id.to_string().into() } else { escape_text(&facts.member.name) }
+}
+
+/// The glyph of a part that a member plays, and what it means.
+pub const fn look(role: cluster::Role, theme: &Theme) -> (&'static str, Role) {
+    let glyphs = theme.glyphs;
+    let glyph = match role {
+        cluster::Role::Leader => glyphs.leader,
+        cluster::Role::Learner => glyphs.learner,
+        cluster::Role::Unreachable => glyphs.lost,
+        cluster::Role::Follower => glyphs.holder,
+        cluster::Role::Unknown => glyphs.waiter,
+    };
+    (glyph, role_style(role))
 }
 
 const fn role_style(role: cluster::Role) -> Role {
@@ -243,7 +252,7 @@ fn urls(urls: &[String]) -> String {
 }
 
 /// Who led when, the latest change first.
-fn draw_changes(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+pub fn draw_changes(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let count = cluster.changes().count();

@@ -9,4 +9,4 @@ mod number;
 
 pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, split_at_width, width};
 pub use escape::{escape, escape_text, is_unsafe, sanitise, unescape};
-pub use number::{bytes, clock, duration, grouped, quantity, short_duration};
+pub use number::{bytes, clock, cluster_clock, duration, exact_clock, grouped, lasting, quantity, short_duration};

@@ -3,6 +3,7 @@
 //! Each takes plain data and draws on a [`Canvas`](super::canvas::Canvas); none knows a screen.
 
 pub mod footer;
+pub mod gauge;
 pub mod help;
 pub mod lanes;
 pub mod notice;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{BINDINGS, Context};
+use crate::domain::raft::fault::WORDS;
 use crate::input::command::COMMANDS;
 
 /// The whole of `docs/keys.md`: every key and every command, made from their tables.
@@ -22,16 +23,19 @@ pub fn document() -> String {
         });
         section(&mut text, context.title(), "key", lines);
     }
-    let lines = COMMANDS.iter().map(|entry| {
-        let names: Vec<_> = entry.names.iter().map(|name| format!("`:{name}`")).collect();
-        let arguments = match entry.arguments {
+    let line = |names: &[&str], arguments: &str| {
+        let names: Vec<_> = names.iter().map(|name| format!("`:{name}`")).collect();
+        let arguments = match arguments {
             "" => String::new(),
             // A bar inside a cell would end it.
             some => format!(" `{}`", some.replace('|', "\\|")),
         };
-        (names.join(" ") + &arguments, entry.help)
-    });
-    section(&mut text, "Commands", "command", lines);
+        names.join(" ") + &arguments
+    };
+    let own = COMMANDS.iter().map(|entry| (line(entry.names, entry.arguments), entry.help));
+    section(&mut text, "Commands", "command", own);
+    let faults = WORDS.iter().map(|word| (line(&[word.name], word.arguments), word.help));
+    section(&mut text, "Commands for an embedded cluster", "command", faults);
     text.push_str(
         "\n## Mouse\n\n\
          A click selects a row, and a second one on it opens it. Tabs, column headers and the hints of the\n\
@@ -70,6 +74,9 @@ mod tests {
         }
         for entry in COMMANDS {
             assert!(text.contains(&format!("`:{}`", entry.names[0])), "{entry:?}");
+        }
+        for word in WORDS {
+            assert!(text.contains(&format!("`:{}`", word.name)) && text.contains(word.help), "{word:?}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The rows of the keymap.
 
 use super::{Binding, Context, Hint};
-use crate::input::action::{Action, Copied, Edit, Motion};
+use crate::input::action::{Action, Copied, Deed, Edit, Motion, Pace};
 use crate::input::{Chord, Code, Screen};
 
 const UP: Chord = Chord::plain(Code::Up);
@@ -45,6 +45,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Browse, &[key('2')], Action::Show(Screen::Lock), "The selected lock: its queue and history"),
     row(Context::Browse, &[key('3')], Action::Show(Screen::Leases), "All leases"),
     row(Context::Browse, &[key('4')], Action::Show(Screen::Members), "The members of the cluster"),
+    row(Context::Browse, &[key('r')], Action::Show(Screen::Raft), "What goes on between the members: Raft"),
     row(Context::Browse, &[key('6')], Action::Show(Screen::Log), "The log of lockscope itself"),
     row(Context::Browse, &[ESC, BACKSPACE], Action::Back, "Back; on the lists, take the filter away"),
     row(Context::Browse, &[TAB], Action::NextPane, "Focus on the next pane").hint(60, &[TAB], "pane"),
@@ -99,6 +100,94 @@ pub const BINDINGS: &[Binding] = &[
     ),
     row(Context::Leases, &[key('/')], Action::Filter, "Show only the leases that match; a leading ! shows the others")
         .hint(35, &[key('/')], "filter"),
+    row(Context::Members, &[ENTER], Action::Open, "Show what goes on between the members").hint(30, &[ENTER], "raft"),
+    row(Context::Raft, &[TAB], Action::NextNode, "Select the next node, as the arrows do").hint(21, &[TAB], "node"),
+    row(Context::Raft, &[BACK_TAB], Action::PreviousNode, "Select the node before"),
+    row(Context::Raft, &[LEFT], Action::EntryBefore, "Select the log entry before").hint(36, &[LEFT, RIGHT], "entry"),
+    row(Context::Raft, &[RIGHT], Action::EntryAfter, "Select the log entry after; behind the last, follow the newest"),
+    row(
+        Context::Raft,
+        &[key('w'), ENTER],
+        Action::Open,
+        "Show the way of the selected log entry, or of the newest request, through the cluster",
+    )
+    .hint(26, &[key('w')], "way"),
+    row(Context::Raft, &[key('e')], Action::Elections, "Show the elections so far, or the logs").hint(
+        29,
+        &[key('e')],
+        "elections",
+    ),
+    row(Context::Raft, &[key('k')], Action::Node(Deed::KillOrStart), "Kill the selected node, or start it again").hint(
+        22,
+        &[key('k')],
+        "kill",
+    ),
+    row(Context::Raft, &[key('p')], Action::Node(Deed::PauseOrResume), "Stop the selected node, or let it go on").hint(
+        32,
+        &[key('p')],
+        "stop",
+    ),
+    row(Context::Raft, &[key('c')], Action::Node(Deed::Campaign), "Have the selected node stand for election").hint(
+        30,
+        &[key('c')],
+        "campaign",
+    ),
+    row(Context::Raft, &[key('m')], Action::Node(Deed::Transfer), "Move the lead to the selected node").hint(
+        31,
+        &[key('m')],
+        "move leader",
+    ),
+    row(Context::Raft, &[key('P')], Action::Node(Deed::Isolate), "Cut the selected node off from all others").hint(
+        23,
+        &[key('P')],
+        "isolate",
+    ),
+    row(Context::Raft, &[key('h')], Action::Heal, "Mend all cuts, and let messages travel as at the start").hint(
+        25,
+        &[key('h')],
+        "heal",
+    ),
+    row(Context::Raft, &[key('-')], Action::Pace(Pace::Slower), "Let the cluster's clock run slower").hint(
+        24,
+        &[key('-'), key('+')],
+        "speed",
+    ),
+    row(Context::Raft, &[key('+'), key('=')], Action::Pace(Pace::Faster), "Let the cluster's clock run faster"),
+    row(Context::Raft, &[key('f')], Action::Pace(Pace::FreezeOrThaw), "Stop the cluster's clock, or let it run on")
+        .hint(27, &[key('f')], "freeze"),
+    row(
+        Context::Raft,
+        &[key('.')],
+        Action::Pace(Pace::Step),
+        "Let the next thing happen in the cluster and stop its clock behind it",
+    )
+    .hint(28, &[key('.')], "step"),
+    row(
+        Context::Embedded,
+        &[key('K')],
+        Action::Node(Deed::KillOrStart),
+        "Kill the selected node, or start one that was killed; until one is picked that is the leader",
+    )
+    .hint(42, &[key('K')], "kill"),
+    row(Context::Embedded, &[key('P')], Action::Node(Deed::Isolate), "Cut the selected node off from all others").hint(
+        66,
+        &[key('P')],
+        "isolate",
+    ),
+    row(Context::Embedded, &[key('H')], Action::Heal, "Mend all cuts, and let messages travel as at the start"),
+    row(Context::Embedded, &[key('[')], Action::Pace(Pace::Slower), "Let the cluster's clock run slower").hint(
+        67,
+        &[key('['), key(']')],
+        "speed",
+    ),
+    row(Context::Embedded, &[key(']')], Action::Pace(Pace::Faster), "Let the cluster's clock run faster"),
+    row(Context::Embedded, &[key('f')], Action::Pace(Pace::FreezeOrThaw), "Stop the cluster's clock, or let it run on"),
+    row(
+        Context::Embedded,
+        &[key('.')],
+        Action::Pace(Pace::Step),
+        "Let the next thing happen in the cluster and stop its clock behind it",
+    ),
     // Copying
     row(Context::Copy, &[key('n')], Action::CopyOne(Copied::Name), "Copy the lock's name").hint(
         1,

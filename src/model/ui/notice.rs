@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::{Millis, Timestamp};
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
@@ -41,6 +42,20 @@ pub enum Notice {
     RefreshLimit(Millis),
     /// The list shows everything (`true`) or locks only.
     All(bool),
+    /// A fault was done.
+    Done(Fault),
+    /// A fault could not be done, for this reason.
+    NotDone(Fault, String),
+    /// Only an embedded cluster can be told that.
+    NeedsEmbedded,
+    /// The embedded cluster has told of no node yet.
+    NoNode,
+    /// The cluster's clock cannot be set slower, or faster, than this.
+    SpeedLimit(Speed),
+    /// The node is cut off from all others already.
+    IsolatedAlready(NodeId),
+    /// The log entry at this index came of no request that is still known.
+    NoWay(crate::domain::RaftIndex),
 }
 
 impl Toast {
@@ -53,7 +68,12 @@ impl Toast {
 impl Notice {
     /// Whether it tells of something that did not work.
     pub const fn is_error(&self) -> bool {
-        matches!(self, Self::NothingToCopy(_) | Self::Command(_) | Self::NoLock(_) | Self::NothingToOpen)
+        match self {
+            Self::NothingToCopy(_) | Self::Command(_) | Self::NoLock(_) | Self::NothingToOpen => true,
+            Self::NotDone(..) | Self::NeedsEmbedded | Self::NoNode => true,
+            Self::Copied(_) | Self::Theme(_) | Self::Mouse(_) | Self::Refresh(_) | Self::RefreshLimit(_) => false,
+            Self::All(_) | Self::Done(_) | Self::SpeedLimit(_) | Self::IsolatedAlready(_) | Self::NoWay(_) => false,
+        }
     }
 }
 
@@ -72,6 +92,35 @@ impl fmt::Display for Notice {
             Self::RefreshLimit(period) => write!(f, "refresh stays at every {} s", period.secs()),
             Self::All(true) => f.write_str("all leased keys"),
             Self::All(false) => f.write_str("locks only"),
+            Self::Done(fault) => done(*fault, f),
+            Self::NotDone(fault, why) => write!(f, "{fault}: {why}"),
+            Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
+            Self::NoNode => f.write_str("the embedded cluster has told of no node yet"),
+            Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
+            Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals"),
+            Self::NoWay(index) => write!(f, "entry {index} came of no request whose way is still known"),
+        }
+    }
+}
+
+/// What a fault led to, in a few words.
+fn done(fault: Fault, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match fault {
+        Fault::Kill(node) => write!(f, "killed {node}"),
+        Fault::Start(node) => write!(f, "started {node}"),
+        Fault::Pause(node) => write!(f, "stopped {node}: it answers nothing"),
+        Fault::Resume(node) => write!(f, "{node} goes on"),
+        Fault::Isolate(node) => write!(f, "{node} is cut off from all others"),
+        Fault::Cut(one, other) => write!(f, "{one} and {other} cannot reach each other"),
+        Fault::Heal => f.write_str("the network is as at the start"),
+        Fault::Campaign(node) => write!(f, "{node} stands for election"),
+        Fault::Transfer(node) => write!(f, "the lead is handed over to {node}"),
+        Fault::Speed(speed) => write!(f, "the cluster's clock runs at {speed} times"),
+        Fault::Freeze => f.write_str("the cluster's clock stands still; f lets it run on, . makes one step"),
+        Fault::Thaw => f.write_str("the cluster's clock runs on"),
+        Fault::Step => f.write_str("one step"),
+        Fault::Delay(_) | Fault::Loss(_) | Fault::PreVote(_) | Fault::CheckQuorum(_) => {
+            write!(f, "{fault} from now on")
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The line at the bottom in which a filter or a command is typed.
 
 use super::Line;
-use crate::input::command;
+use crate::input::command::{self, Names};
 
 /// How many commands are remembered.
 const REMEMBERED: usize = 50;
@@ -62,13 +62,13 @@ impl Prompt {
     }
 
     /// Completes the line, or goes to the next way to complete it.
-    pub fn complete<'a>(&mut self, themes: &[String], locks: impl IntoIterator<Item = &'a str>) {
+    pub fn complete<'a>(&mut self, names: Names<'_>, locks: impl IntoIterator<Item = &'a str>) {
         let next = match self.completion.take() {
             Some(Completion { candidates, chosen }) => {
                 let chosen = (chosen + 1) % candidates.len();
                 Completion { candidates, chosen }
             }
-            None => Completion { candidates: command::complete(self.line.text(), themes, locks), chosen: 0 },
+            None => Completion { candidates: command::complete(self.line.text(), names, locks), chosen: 0 },
         };
         let Some(candidate) = next.candidates.get(next.chosen) else { return };
         self.line = Line::new(candidate.as_str());
@@ -128,13 +128,14 @@ mod tests {
     #[test]
     fn completion_goes_round_and_a_single_candidate_goes_on_with_the_next_word() {
         let themes = ["dark".to_owned(), "light".to_owned()];
+        let names = Names { themes: &themes, nodes: None };
         let mut prompt = prompt("the");
-        prompt.complete(&themes, []);
+        prompt.complete(names, []);
         assert_eq!((prompt.line.text(), prompt.completion()), ("theme", None));
         prompt.line.insert(" ");
         let mut seen = Vec::new();
         for _ in 0..3 {
-            prompt.complete(&themes, []);
+            prompt.complete(names, []);
             seen.push(prompt.line.text().to_owned());
         }
         assert_eq!(seen, ["theme dark", "theme light", "theme dark"]);
@@ -145,7 +146,7 @@ mod tests {
     #[test]
     fn what_cannot_be_completed_stays() {
         let mut prompt = prompt("frob n");
-        prompt.complete(&[], []);
+        prompt.complete(Names::default(), []);
         assert_eq!(prompt.line.text(), "frob n");
     }
 

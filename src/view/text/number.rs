@@ -1,7 +1,10 @@
 //! Numbers as people read them on a narrow screen: grouped digits and short units.
 
+use std::time::Duration;
+
 use jiff::tz::TimeZone;
 
+use crate::domain::raft::ClusterTime;
 use crate::domain::{Millis, Timestamp};
 
 const SECOND: i64 = 1000;
@@ -92,6 +95,37 @@ pub fn clock(at: Timestamp, now: Timestamp, zone: &TimeZone) -> String {
     }
 }
 
+/// A time on an embedded cluster's clock, with tenths of a second: `00:41.3`, `1:02:03.4`.
+pub fn cluster_clock(at: ClusterTime) -> String {
+    let tenths = at.0 / 100_000;
+    format!("{}.{}", minutes(tenths / 10), tenths % 10)
+}
+
+/// The same with milliseconds: `00:41.312`.
+pub fn exact_clock(at: ClusterTime) -> String {
+    let millis = at.0 / 1_000;
+    format!("{}.{:03}", minutes(millis / 1_000), millis % 1_000)
+}
+
+fn minutes(secs: u64) -> String {
+    match secs {
+        0..3_600 => format!("{:02}:{:02}", secs / 60, secs % 60),
+        _ => format!("{}:{:02}:{:02}", secs / 3_600, secs % 3_600 / 60, secs % 60),
+    }
+}
+
+/// A length of time on an embedded cluster's clock: `0.4ms`, `212ms`, `1.5s`, `28s`, `2m14s`.
+pub fn lasting(length: Duration) -> String {
+    let micros = length.as_micros();
+    match micros {
+        0 => "0ms".into(),
+        1..10_000 => format!("{}.{}ms", micros / 1_000, micros % 1_000 / 100),
+        10_000..1_000_000 => format!("{}ms", micros / 1_000),
+        1_000_000..10_000_000 => format!("{}.{}s", micros / 1_000_000, micros % 1_000_000 / 100_000),
+        _ => duration(Millis(i64::try_from(micros / 1_000).unwrap_or(i64::MAX))),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -135,6 +169,26 @@ mod tests {
         for (secs, text) in [(0, "0s"), (99, "99s"), (100, "1m"), (5_999, "99m"), (6_000, "1h"), (90_000, "25h")] {
             assert_eq!(short_duration(Millis::from_secs(secs)), text);
         }
+    }
+
+    #[test]
+    fn times_of_a_cluster_count_from_its_start() {
+        let at = ClusterTime(41_312_900);
+        assert_eq!((cluster_clock(at).as_str(), exact_clock(at).as_str()), ("00:41.3", "00:41.312"));
+        assert_eq!(cluster_clock(ClusterTime(3_723_400_000)), "1:02:03.4");
+        assert!(!cluster_clock(ClusterTime(u64::MAX)).is_empty());
+        for (micros, text) in [
+            (0, "0ms"),
+            (400, "0.4ms"),
+            (9_999, "9.9ms"),
+            (212_000, "212ms"),
+            (1_500_000, "1.5s"),
+            (28_900_000, "28s"),
+            (134_000_000, "2m14s"),
+        ] {
+            assert_eq!(lasting(Duration::from_micros(micros)), text);
+        }
+        assert!(!lasting(Duration::MAX).is_empty());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text;
 
 use super::panel::Panel;
+use crate::domain::raft::fault::WORDS;
 use crate::input::Pane;
 use crate::input::command::COMMANDS;
 use crate::input::keymap::{Context, of};
@@ -16,6 +17,16 @@ const WIDTH: u16 = 80;
 /// The most columns of the keys; longer ones stand on a line of their own.
 const KEYS: usize = 14;
 
+/// What the help is about.
+pub struct Help<'a> {
+    /// The context of the screen it was called from, whose section comes first.
+    pub first: Context,
+    /// Only lines with this in them are shown; all of them when it is empty.
+    pub filter: &'a str,
+    /// Whether keys and commands for an embedded cluster are shown, right behind the screen's own.
+    pub embedded: bool,
+}
+
 /// A line of the help.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Line {
@@ -25,10 +36,10 @@ enum Line {
     Entry { keys: String, help: &'static str },
 }
 
-/// The lines that have `filter` in them, whatever its case, under their headings; all of them
-/// when it is empty. The section of the screen the help was called from comes first.
-fn lines(filter: &str, first: Context) -> Vec<Line> {
-    let filter = filter.to_lowercase();
+/// The lines that have the filter in them, whatever its case, under their headings.
+fn lines(help: &Help<'_>) -> Vec<Line> {
+    let &Help { first, embedded, .. } = help;
+    let filter = help.filter.to_lowercase();
     let fits = |keys: &str, help: &str| {
         // One character is a key that is looked for, not a letter of a sentence.
         if filter.chars().count() == 1 {
@@ -44,42 +55,48 @@ fn lines(filter: &str, first: Context) -> Vec<Line> {
             lines.extend(entries.into_iter().map(|(keys, help)| Line::Entry { keys, help }));
         }
     };
-    for context in std::iter::once(first).chain(Context::ALL.into_iter().filter(|&context| context != first)) {
+    let most_wanted = [first].into_iter().chain((first != Context::Embedded).then_some(Context::Embedded));
+    let others = Context::ALL.into_iter().filter(|&context| context != first && context != Context::Embedded);
+    for context in most_wanted.chain(others).filter(|context| embedded || !context.needs_embedded()) {
         let keys = |row: &crate::input::keymap::Binding| {
             row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
         section(context.title(), &mut of(context).map(|row| (keys(row), row.help)));
     }
-    let command = |entry: &crate::input::command::Entry| {
-        let names: Vec<_> = entry.names.iter().map(|name| format!(":{name}")).collect();
-        format!("{} {}", names.join(" "), entry.arguments).trim_end().to_owned()
+    let command = |names: &[&str], arguments: &str| {
+        let names: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
+        format!("{} {arguments}", names.join(" ")).trim_end().to_owned()
     };
-    section("Commands", &mut COMMANDS.iter().map(|entry| (command(entry), entry.help)));
+    let own = COMMANDS.iter().map(|entry| (command(entry.names, entry.arguments), entry.help));
+    section("Commands", &mut { own });
+    let faults = WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
+    section("Commands for an embedded cluster", &mut faults.filter(|_| embedded));
     lines
 }
 
-/// Draws the help over everything in `area`: the lines that have `filter` in them, without
-/// the first `top`, the section of the screen `first` before the others.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, first: Context, filter: &str, top: usize) {
-    let wide = if area.width < WIDTH + 8 { area.width } else { WIDTH };
-    let rows = wrapped(lines(filter, first), usize::from(wide.saturating_sub(4)), canvas.theme);
-    let area = centred(area, wide, u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).max(8));
-    canvas.clear(area);
-    let title = match filter {
-        "" => "Help".to_owned(),
-        filter => format!("Help: /{}", escape_text(filter)),
-    };
-    let panel = Panel::new(canvas.theme.span(title, Role::Title))
-        .data(canvas.theme.span("esc closes the help, Ctrl-C quits", Role::Muted))
-        .focused(true);
-    let inner = panel.draw(canvas, area);
-    canvas.hit_pane(area, Pane::Help, inner.height, rows.len());
-    if rows.is_empty() {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "Nothing has these words.", Role::Muted);
-    }
-    let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
-    for (y, row) in (inner.top()..inner.bottom()).zip(&rows[top..]) {
-        canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), row);
+impl Help<'_> {
+    /// Draws the help over everything in `area`, without the first `top` lines.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, top: usize) {
+        let wide = if area.width < WIDTH + 8 { area.width } else { WIDTH };
+        let rows = wrapped(lines(self), usize::from(wide.saturating_sub(4)), canvas.theme);
+        let area = centred(area, wide, u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).max(8));
+        canvas.clear(area);
+        let title = match self.filter {
+            "" => "Help".to_owned(),
+            filter => format!("Help: /{}", escape_text(filter)),
+        };
+        let panel = Panel::new(canvas.theme.span(title, Role::Title))
+            .data(canvas.theme.span("esc closes the help, Ctrl-C quits", Role::Muted))
+            .focused(true);
+        let inner = panel.draw(canvas, area);
+        canvas.hit_pane(area, Pane::Help, inner.height, rows.len());
+        if rows.is_empty() {
+            canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "Nothing has these words.", Role::Muted);
+        }
+        let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
+        for (y, row) in (inner.top()..inner.bottom()).zip(&rows[top..]) {
+            canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), row);
+        }
     }
 }
 
@@ -130,24 +147,42 @@ mod tests {
 
     fn drawn(filter: &str, top: usize) -> Screenshot {
         let area = Rect::new(0, 0, 80, 22);
-        Screenshot::of(80, 22, &plain(), |canvas| draw(canvas, area, Context::Leases, filter, top))
+        Screenshot::of(80, 22, &plain(), |canvas| about(filter).draw(canvas, area, top))
     }
 
-    fn keys(filter: &str) -> Vec<String> {
-        let entries = lines(filter, Context::Locks).into_iter().filter_map(|line| match line {
+    /// The help on an embedded cluster, called from the leases.
+    const fn about(filter: &str) -> Help<'_> {
+        Help { first: Context::Leases, filter, embedded: true }
+    }
+
+    fn keys_of(help: &Help<'_>) -> Vec<String> {
+        let entries = lines(help).into_iter().filter_map(|line| match line {
             Line::Entry { keys, .. } => Some(keys),
             Line::Title(_) => None,
         });
         entries.collect()
     }
 
+    fn keys(filter: &str) -> Vec<String> {
+        keys_of(&about(filter))
+    }
+
+    #[test]
+    fn keys_for_an_embedded_cluster_come_second_where_there_is_one_and_are_left_out_elsewhere() {
+        let shot = drawn("", 0);
+        assert!(shot.lines()[4].contains("embedded cluster"), "{}", shot.text());
+        assert!(shot.text().to_lowercase().contains("kill"), "{}", shot.text());
+        let without = keys_of(&Help { embedded: false, ..about("") });
+        assert!(without.len() + WORDS.len() < keys("").len() && !without.contains(&"K".to_owned()), "{without:?}");
+    }
+
     #[test]
     fn the_help_is_both_tables_with_the_open_screen_first() {
         let shot = drawn("", 0);
         assert!(shot.lines()[1].contains("Leases"), "{}", shot.text());
-        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len());
+        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len() + WORDS.len());
         let [(Pane::Help, Extent { rows: 20, len })] = shot.hits.panes() else { panic!("{:?}", shot.hits.panes()) };
-        assert!(*len >= lines("", Context::Leases).len());
+        assert!(*len >= lines(&about("")).len());
     }
 
     #[test]
@@ -168,9 +203,7 @@ mod tests {
 
     #[test]
     fn scrolling_stops_at_the_last_line() {
-        let Some(Line::Entry { help, .. }) = lines("", Context::Leases).pop() else {
-            panic!("the last line is an entry")
-        };
+        let Some(Line::Entry { help, .. }) = lines(&about("")).pop() else { panic!("the last line is an entry") };
         let end = drawn("", 10_000);
         assert!(end.lines()[20].contains(&help[..10]), "{}", end.text());
     }

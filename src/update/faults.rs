@@ -1,0 +1,282 @@
+//! Things a person does to the embedded cluster, and what is told of them.
+
+use crate::domain::raft::{Fault, Life, NodeId, RaftPicture, Speed};
+use crate::effect::{Effect, Effects};
+use crate::input::action::{Deed, Pace};
+use crate::input::{Chord, Screen, keymap};
+use crate::model::Model;
+use crate::model::raft;
+use crate::model::ui::{Layer, Notice};
+
+use super::action::tell;
+
+/// The speeds of the cluster's clock that keys go through.
+const SPEEDS: [Speed; 7] = [Speed(50), Speed(100), Speed(250), Speed(500), Speed(1_000), Speed(2_000), Speed(4_000)];
+
+/// Does something to the selected node.
+pub fn node(model: &mut Model, deed: Deed) -> Effects {
+    let Some(picture) = picture(model) else { return Effects::new() };
+    let Some((id, life)) = target(model).and_then(|id| Some((id, raft::node(&picture, id)?.life))) else {
+        tell(model, Notice::NoNode);
+        return Effects::new();
+    };
+    // Whoever did something to a node looks at it from then on, so that the same key takes it back.
+    model.ui.raft.nodes.pin(Some(id));
+    let fault = match (deed, life) {
+        (Deed::KillOrStart, Life::Killed) => Fault::Start(id),
+        (Deed::KillOrStart, Life::Up | Life::Paused) => Fault::Kill(id),
+        (Deed::PauseOrResume, Life::Paused) => Fault::Resume(id),
+        (Deed::PauseOrResume, Life::Up | Life::Killed) => Fault::Pause(id),
+        (Deed::Isolate, _) if raft::is_isolated(&picture, id) => {
+            tell(model, Notice::IsolatedAlready(id));
+            return Effects::new();
+        }
+        (Deed::Isolate, _) => Fault::Isolate(id),
+        (Deed::Campaign, _) => Fault::Campaign(id),
+        (Deed::Transfer, _) => Fault::Transfer(id),
+    };
+    vec![Effect::Fault(fault)]
+}
+
+/// Changes how the cluster's clock runs.
+pub fn pace(model: &mut Model, pace: Pace) -> Effects {
+    let Some(picture) = picture(model) else { return Effects::new() };
+    let now = picture.speed;
+    let fault = match pace {
+        Pace::Slower => SPEEDS.into_iter().rev().find(|&speed| speed < now).map(Fault::Speed),
+        Pace::Faster => SPEEDS.into_iter().find(|&speed| speed > now).map(Fault::Speed),
+        Pace::FreezeOrThaw => Some(if picture.paused { Fault::Thaw } else { Fault::Freeze }),
+        Pace::Step => Some(Fault::Step),
+    };
+    let Some(fault) = fault else {
+        tell(model, Notice::SpeedLimit(now));
+        return Effects::new();
+    };
+    vec![Effect::Fault(fault)]
+}
+
+/// Does something to the cluster as a whole.
+pub fn cluster(model: &mut Model, fault: Fault) -> Effects {
+    if picture(model).is_none() {
+        return Effects::new();
+    }
+    vec![Effect::Fault(fault)]
+}
+
+/// Tells what a fault led to.
+pub fn done(model: &mut Model, fault: Fault, result: Result<(), String>) {
+    match result {
+        // It is pressed again and again, and what it did is to be seen.
+        Ok(()) if fault == Fault::Step => {}
+        Ok(()) => tell(model, Notice::Done(fault)),
+        Err(why) => tell(model, Notice::NotDone(fault, why)),
+    }
+    model.ui.touch();
+}
+
+/// Tells why a key does nothing that would do something on an embedded cluster.
+pub fn explain(model: &mut Model, chord: Chord) {
+    use keymap::Context::{Embedded, Raft};
+    let contexts: &[_] = if model.ui.screen == Screen::Raft { &[Raft, Embedded] } else { &[Embedded] };
+    let free = model.ui.prompt.is_none() && model.ui.layer == Layer::None && !model.is_embedded();
+    if free && keymap::action(contexts, chord).is_some() {
+        tell(model, Notice::NeedsEmbedded);
+    }
+}
+
+/// The live picture; when there is none, the reason is told.
+fn picture(model: &mut Model) -> Option<RaftPicture> {
+    let picture = model.live().raft.as_deref().cloned();
+    if picture.is_none() {
+        let embedded = model.is_embedded();
+        tell(model, if embedded { Notice::NoNode } else { Notice::NeedsEmbedded });
+    }
+    picture
+}
+
+/// The node that is meant: on the screen of the members the one in the selected row, elsewhere
+/// the selected node.
+fn target(model: &Model) -> Option<NodeId> {
+    let picture = model.shown().raft.as_deref()?;
+    let of_row = || {
+        let member = model.shown().cluster.members().get(model.ui.members.index())?;
+        picture.nodes.iter().find(|node| node.member == member.member.id).map(|node| node.id)
+    };
+    let in_row = if model.ui.screen == Screen::Members { of_row() } else { None };
+    in_row.or_else(|| model.ui.raft.node(picture))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Term;
+    use crate::domain::raft::{NodePicture, RaftRole};
+    use crate::event::Observation;
+    use crate::update::testing::World;
+
+    /// An embedded cluster of three, the second of which leads.
+    fn picture() -> RaftPicture {
+        let node = |id| NodePicture {
+            id: NodeId(id),
+            member: crate::domain::MemberId(id),
+            term: Term(7),
+            role: if id == 2 { RaftRole::Leader } else { RaftRole::Follower },
+            ..NodePicture::default()
+        };
+        RaftPicture { nodes: (1..=3).map(node).collect(), ..RaftPicture::default() }
+    }
+
+    fn world() -> World {
+        let mut world = World::new(&[("/a", 1)]);
+        world.observe(Observation::Raft(Box::new(picture())));
+        world.pass(0);
+        world
+    }
+
+    fn show(world: &mut World, change: impl FnOnce(&mut RaftPicture)) {
+        let mut picture = world.model.live().raft.as_deref().cloned().unwrap();
+        change(&mut picture);
+        world.observe(Observation::Raft(Box::new(picture)));
+        world.pass(0);
+    }
+
+    fn fault(effects: &[Effect]) -> String {
+        match effects {
+            [Effect::Fault(fault)] => fault.to_string(),
+            other => format!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn on_the_raft_screen_every_fault_has_its_key() {
+        for (key, line) in [
+            ("k", "kill n2"),
+            ("p", "pause n2"),
+            ("P", "isolate n2"),
+            ("c", "campaign n2"),
+            ("m", "transfer n2"),
+            ("h", "heal"),
+            ("-", "speed 0.5"),
+            ("+", "speed 2"),
+            ("=", "speed 2"),
+            ("f", "freeze"),
+            (".", "step"),
+            ("<Tab>k", "kill n3"),
+            ("<Tab><Tab>k", "kill n1"),
+            ("<S-Tab>k", "kill n1"),
+            ("<Up>k", "kill n1"),
+            ("<Down>k", "kill n3"),
+        ] {
+            let mut world = world();
+            world.keys("r");
+            world.shown(crate::input::Pane::Nodes, 3, 3);
+            assert_eq!(fault(&world.keys(key)), line, "{key}");
+        }
+    }
+
+    #[test]
+    fn a_second_press_takes_it_back_on_the_same_node() {
+        let mut world = world();
+        assert_eq!(fault(&world.keys("rk")), "kill n2");
+        show(&mut world, |picture| {
+            picture.nodes[1].life = Life::Killed;
+            picture.nodes[0].role = RaftRole::Leader;
+        });
+        assert_eq!(fault(&world.keys("k")), "start n2", "though another one leads by now");
+        show(&mut world, |picture| picture.nodes[1].life = Life::Paused);
+        assert_eq!(fault(&world.keys("p")), "resume n2");
+        show(&mut world, |picture| picture.paused = true);
+        assert_eq!(fault(&world.keys("f")), "thaw");
+    }
+
+    #[test]
+    fn the_leader_can_be_killed_from_every_screen() {
+        for screen in ["1", "2", "3", "6"] {
+            let mut world = world();
+            world.keys(screen);
+            assert_eq!(fault(&world.keys("K")), "kill n2", "{screen}");
+            assert_eq!(fault(&world.keys("[")), "speed 0.5");
+        }
+        let mut world = world();
+        world.keys("4");
+        world.shown(crate::input::Pane::Members, 3, 3);
+        world.keys("jj");
+        assert_eq!(fault(&world.keys("K")), "kill n3", "on the members it is the selected row");
+    }
+
+    #[test]
+    fn speeds_go_in_steps_and_end() {
+        let mut world = world();
+        show(&mut world, |picture| picture.speed = Speed(300));
+        assert_eq!(fault(&world.keys("[")), "speed 0.25");
+        assert_eq!(fault(&world.keys("]")), "speed 0.5");
+        show(&mut world, |picture| picture.speed = Speed::SLOWEST);
+        assert_eq!(world.keys("["), []);
+        assert_eq!(world.toast(), "the cluster's clock runs at 0.05 times already");
+    }
+
+    #[test]
+    fn an_isolated_node_says_how_to_mend_it() {
+        let mut world = world();
+        show(&mut world, |picture| picture.network.cuts = vec![(NodeId(1), NodeId(2)), (NodeId(2), NodeId(3))]);
+        assert_eq!(world.keys("rP"), []);
+        assert_eq!(world.toast(), "n2 is cut off from all others already; h heals");
+    }
+
+    #[test]
+    fn commands_speak_the_words_of_standard_input() {
+        let mut world = world();
+        assert_eq!(fault(&world.keys(":delay 200ms<Enter>")), "delay 200ms");
+        assert_eq!(fault(&world.keys(":cut n1 n2<Enter>")), "cut n1 n2");
+        assert_eq!(world.keys(":loss much<Enter>"), []);
+        assert_eq!(world.toast(), "`loss` wants a percentage from 0% to 100%, not `much`");
+        world.keys(":kill <Tab>");
+        assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "kill n1");
+    }
+
+    #[test]
+    fn what_a_fault_led_to_is_told() {
+        let mut world = world();
+        let before = world.model.version();
+        world.observe(Observation::FaultDone(Fault::Kill(NodeId(2)), Ok(())));
+        assert_eq!(world.toast(), "killed n2");
+        assert!(world.model.version() > before, "which is something to draw");
+        world.observe(Observation::FaultDone(Fault::Kill(NodeId(9)), Err("there is no node n9".into())));
+        assert_eq!(world.toast(), "kill n9: there is no node n9");
+        assert!(world.model.ui.toast.as_ref().unwrap().notice.is_error());
+    }
+
+    #[test]
+    fn without_an_embedded_cluster_these_keys_say_what_they_need() {
+        for keys in ["K", "rp", "r.", "[", "f"] {
+            let mut world = World::new(&[("/a", 1)]);
+            assert_eq!(world.keys(keys), [], "{keys}");
+            assert_eq!(world.toast(), "this key needs an embedded cluster: `lockscope demo` starts one", "{keys}");
+        }
+        let mut world = World::new(&[("/a", 1)]);
+        assert_eq!(world.keys(":kill n1<Enter>"), []);
+        assert_eq!(world.toast(), "`kill` needs an embedded cluster: `lockscope demo` starts one");
+        world.model.ui.toast = None;
+        world.keys("rk");
+        assert_eq!(world.toast(), "", "k goes up, as on every screen");
+    }
+
+    #[test]
+    fn a_demo_that_has_not_told_anything_yet_says_so() {
+        let mut world = World::new(&[]);
+        world.model.ui.demo = Some(crate::model::ui::Demo::new(42, 3));
+        assert_eq!(world.keys("K"), []);
+        assert_eq!(world.toast(), "the embedded cluster has told of no node yet");
+    }
+
+    #[test]
+    fn going_through_nodes_by_motion_stays_inside() {
+        let mut world = world();
+        world.keys("r");
+        world.shown(crate::input::Pane::Nodes, 3, 3);
+        for _ in 0..5 {
+            world.keys("<Down>");
+        }
+        assert_eq!(fault(&world.keys("k")), "kill n3");
+    }
+}

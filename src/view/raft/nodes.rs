@@ -1,0 +1,248 @@
+//! The nodes of an embedded cluster as a table: role, term, how far each log is; and in a few
+//! lines what holds for the cluster: votes, quorum, rules, network.
+
+use ratatui::layout::Rect;
+use ratatui::text::{Line, Span};
+
+use super::words;
+use crate::domain::RaftIndex;
+use crate::domain::raft::{NodeId, NodePicture, RaftPicture};
+use crate::input::Target;
+use crate::model::raft::{self, Ballot, Vote};
+use crate::view::canvas::{Canvas, columns_of};
+use crate::view::text::{cluster_clock, grouped, lasting};
+use crate::view::theme::{Role, Theme};
+use crate::view::widget::panel::Panel;
+use crate::view::widget::table::{Cell, Column, Row, table};
+
+/// What one is to know of all this.
+pub const PLAYGROUND: &str = "a playground; for anything real point lockscope at etcd";
+
+const COLUMNS: [Column; 12] = [
+    Column::new("NODE").at_least(4),
+    Column::new("ROLE").at_least(6).at_most(15),
+    Column::new("TERM").right(),
+    Column::new("VOTED").drop(3),
+    Column::new("MATCH").right().drop(9),
+    Column::new("NEXT").right().drop(8),
+    Column::new("LAG").right(),
+    Column::new("LAST").right().drop(7),
+    Column::new("COMMIT").right().drop(6),
+    Column::new("APPLIED").right().drop(5),
+    Column::new("SNAPSHOT").right().drop(2),
+    Column::new("REVISION").right().drop(4),
+];
+
+/// How many rows the panel wants: the table, and all that holds for the cluster.
+pub fn wanted_rows(picture: &RaftPicture) -> u16 {
+    u16::try_from(picture.nodes.len() + raft::ballots(picture).len().max(1) + 13).unwrap_or(u16::MAX)
+}
+
+/// Draws table and lines as a panel.
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected: Option<NodeId>) {
+    let theme = canvas.theme;
+    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", picture.nodes.len()))];
+    let inner = Panel::new(Line::from(title)).data(leads(picture, theme)).draw(canvas, area);
+    let rows: Vec<Row<'_>> = picture.nodes.iter().map(|node| row(picture, node, selected, theme)).collect();
+    let table_rows = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX).min(inner.height);
+    let table_area = Rect { height: table_rows, ..inner };
+    // Columns close to each other: eight numbers are compared, none is long.
+    let columns = COLUMNS.map(|column| Column { gap: if inner.width < 60 { 1 } else { 2 }, ..column });
+    table(canvas, table_area, &columns, &rows);
+    let columns = usize::from(inner.width.saturating_sub(2));
+    let left = inner.bottom().saturating_sub(table_area.bottom());
+    let lines = summary(picture, columns, usize::from(left), theme);
+    for (y, line) in (table_area.bottom()..inner.bottom()).zip(&lines) {
+        canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), line);
+    }
+}
+
+/// Who leads since when.
+fn leads<'a>(picture: &RaftPicture, theme: &Theme) -> Line<'a> {
+    match raft::leader(picture) {
+        Some(leader) => {
+            let since = leader.leads_since.map_or(String::new(), |at| format!(" since {}", cluster_clock(at)));
+            Line::from(theme.span(format!("{} {} leads{since}", theme.glyphs.leader, leader.id), Role::Muted))
+        }
+        None => Line::from(theme.span("no leader", Role::Error)),
+    }
+}
+
+fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, theme: &Theme) -> Row<'a> {
+    let (_, word, role) = words::role(node, theme);
+    let dash = || Cell::span(theme.span("-", Role::Muted));
+    let index = |index: RaftIndex| Cell::new(number(index.0));
+    let leader = raft::leader(picture);
+    let progress = leader.and_then(|leader| leader.progress.iter().find(|of| of.node == node.id));
+    let leads = leader.is_some_and(|leader| leader.id == node.id);
+    let [matched, next, lag] = match (leader, progress) {
+        // What it knows of itself needs no message.
+        _ if leads => [index(node.last), index(RaftIndex(node.last.0 + 1)), dash()],
+        (Some(leader), Some(progress)) => {
+            let lag = leader.last.0.saturating_sub(progress.matched.0);
+            let lagging = theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted });
+            [index(progress.matched), index(progress.next), Cell::span(lagging)]
+        }
+        _ => [dash(), dash(), dash()],
+    };
+    let mut forms = vec![Line::from(theme.span(word, role))];
+    if let Some(trouble) = words::trouble(picture, node, theme) {
+        forms.insert(0, Line::from(vec![theme.span(format!("{word} "), role), trouble.clone()]));
+        forms.push(Line::from(trouble));
+        // Where only one of the two has room it is the one that is wrong.
+        forms.remove(1);
+    }
+    let snapshot = if node.snapshot.0 > 0 { index(node.snapshot) } else { dash() };
+    let voted = node.voted_for.map_or_else(dash, |to| Cell::new(to.to_string()));
+    let cells = vec![
+        Cell::new(words::name(node, theme)),
+        Cell::Forms(forms),
+        Cell::new(number(node.term.0)),
+        voted,
+        matched,
+        next,
+        lag,
+        index(node.last),
+        index(node.commit),
+        index(node.applied),
+        snapshot,
+        Cell::new(grouped(node.revision.0)),
+    ];
+    Row { selected: selected == Some(node.id), target: Some(Target::Node(node.id)), ..Row::new(cells) }
+}
+
+/// What holds for the whole cluster, the most important first, in at most so many lines.
+fn summary<'a>(picture: &RaftPicture, columns: usize, rows: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let mut lines = votes(picture, columns, theme);
+    let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
+    let fact = |label: &'static str, text: String| {
+        Line::from(vec![theme.span(format!("{label} "), Role::Muted), Span::raw(text)])
+    };
+    lines.push(Line::from(vec![
+        theme.span("quorum ", Role::Muted),
+        Span::raw(format!("{quorum} of {voters}")),
+        theme.span("  commit ", Role::Muted),
+        Span::raw(number(picture.nodes.iter().map(|node| node.commit.0).max().unwrap_or(0))),
+        theme.span("  applied ", Role::Muted),
+        Span::raw(picture.nodes.iter().map(|node| number(node.applied.0)).collect::<Vec<_>>().join(" ")),
+    ]));
+    let rules = &picture.rules;
+    let election = format!("election {}", range(rules.election_min, rules.election_max));
+    lines.push(fact("heartbeat", format!("{}  {election}", lasting(rules.heartbeat))));
+    let network = &picture.network;
+    let delay = range(network.delay, network.delay + network.jitter);
+    let loss = format!("{}.{}%", network.loss / 10, network.loss % 10).replace(".0%", "%");
+    let lossy = if network.loss > 0 { Role::Warning } else { Role::Text };
+    lines.push(Line::from(vec![
+        theme.span("delay ", Role::Muted),
+        Span::raw(delay),
+        theme.span("  loss ", Role::Muted),
+        theme.span(loss, lossy),
+        theme.span("  cuts ", Role::Muted),
+        cuts(picture, theme),
+    ]));
+    let switch = |on: bool| if on { "on" } else { "off" };
+    let switches = format!("{}  check-quorum {}", switch(rules.pre_vote), switch(rules.check_quorum));
+    lines.push(fact("pre-vote", switches));
+    lines.extend(legend(columns, theme));
+    lines.truncate(rows);
+    lines
+}
+
+fn cuts<'a>(picture: &RaftPicture, theme: &Theme) -> Span<'a> {
+    let cuts = &picture.network.cuts;
+    let isolated: Vec<&NodePicture> = picture.nodes.iter().filter(|node| raft::is_isolated(picture, node.id)).collect();
+    let pairs = cuts.iter().filter(|(one, other)| !isolated.iter().any(|node| [*one, *other].contains(&node.id)));
+    let said: Vec<String> = isolated
+        .iter()
+        .map(|node| node.id.to_string())
+        .chain(pairs.map(|(one, other)| format!("{one}-{other}")))
+        .collect();
+    if said.is_empty() { Span::raw("none") } else { theme.span(said.join(" "), Role::Warning) }
+}
+
+fn legend<'a>(columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let glyphs = theme.glyphs;
+    let votes = format!("{} granted  {} refused  {} no answer yet", glyphs.granted, glyphs.refused, glyphs.asked);
+    let sentences = [
+        "",
+        &votes,
+        "MATCH: the log is known to be the leader's up to there",
+        "bars: time left to the next election, or heartbeat",
+        "",
+        PLAYGROUND,
+    ];
+    sentences.map(|text| Line::from(theme.sentence(text.to_owned(), columns, Role::Muted))).into()
+}
+
+/// The votes of the current term, a candidate a line or more.
+fn votes<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let ballots = raft::ballots(picture);
+    if ballots.is_empty() {
+        let said = format!("no election is known in term {}", raft::term(picture));
+        return vec![Line::from(theme.sentence(said, columns, Role::Muted))];
+    }
+    ballots.iter().flat_map(|ballot| ballot_lines(ballot, columns, theme)).collect()
+}
+
+fn ballot_lines<'a>(ballot: &Ballot, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let what = if ballot.pre { "pre-votes" } else { "votes" };
+    let mut line = vec![
+        theme.span(format!("{what} term {} ", ballot.term), Role::Muted),
+        Span::raw(ballot.candidate.to_string()),
+        theme.span(":", Role::Muted),
+    ];
+    let mut lines = Vec::new();
+    for &(voter, vote) in &ballot.votes {
+        let (glyph, role) = match vote {
+            Vote::Granted => (theme.glyphs.granted, Role::Text),
+            Vote::Refused => (theme.glyphs.refused, Role::Error),
+            Vote::Asked => (theme.glyphs.asked, Role::Muted),
+        };
+        let said = [Span::raw(format!(" {voter}")), theme.span(glyph, role)];
+        let taken = columns_of(&Line::from(line.clone())) + columns_of(&Line::from(said.to_vec()));
+        if usize::from(taken) > columns && line.len() > 1 {
+            lines.push(Line::from(std::mem::take(&mut line)));
+            line.push(Span::raw("  "));
+        }
+        line.extend(said);
+    }
+    if ballot.won {
+        line.push(theme.span(format!(" {}", theme.glyphs.leader), Role::Leader));
+    }
+    lines.push(Line::from(line));
+    lines
+}
+
+/// Two lengths of time as a range: `150-300ms`.
+fn range(from: std::time::Duration, to: std::time::Duration) -> String {
+    let (from, to) = (lasting(from), lasting(to));
+    let unit = |text: &str| text.trim_start_matches(|char: char| char.is_ascii_digit() || char == '.').to_owned();
+    if from == to {
+        return to;
+    }
+    if unit(&from) == unit(&to) {
+        format!("{}-{to}", from.trim_end_matches(char::is_alphabetic))
+    } else {
+        format!("{from}-{to}")
+    }
+}
+
+fn number(number: u64) -> String {
+    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn ranges_name_their_unit_once() {
+        let range = |from, to| range(Duration::from_micros(from), Duration::from_micros(to));
+        assert_eq!(range(150_000, 300_000), "150-300ms");
+        assert_eq!(range(150_000, 3_000_000), "150ms-3.0s");
+        assert_eq!(range(5_000, 5_000), "5.0ms");
+    }
+}

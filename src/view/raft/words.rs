@@ -1,0 +1,81 @@
+//! The words and glyphs for what nodes are and what messages say.
+
+use ratatui::text::{Line, Span};
+
+use crate::domain::raft::{Flight, Life, NodePicture, RaftMessage, RaftPicture, RaftRole};
+use crate::model::raft;
+use crate::view::theme::{Role, Theme};
+
+/// What a node is: its glyph, its words and what they mean.
+pub fn role(node: &NodePicture, theme: &Theme) -> (&'static str, &'static str, Role) {
+    let glyphs = theme.glyphs;
+    match (node.life, node.role) {
+        (Life::Killed, _) => (glyphs.lost, "killed", Role::Error),
+        (Life::Paused, RaftRole::Leader) => (glyphs.lane.paused, "leader, paused", Role::Warning),
+        (Life::Paused, _) => (glyphs.lane.paused, "paused", Role::Warning),
+        (Life::Up, RaftRole::Leader) => (glyphs.leader, "leader", Role::Leader),
+        (Life::Up, RaftRole::Candidate) => (glyphs.candidate, "candidate", Role::Warning),
+        (Life::Up, RaftRole::PreCandidate) => (glyphs.pre_candidate, "pre-candidate", Role::Warning),
+        (Life::Up, RaftRole::Follower) if node.learner => (glyphs.learner, "learner", Role::Learner),
+        (Life::Up, RaftRole::Follower) => (glyphs.holder, "follower", Role::Text),
+    }
+}
+
+/// A node's glyph and name.
+pub fn name<'a>(node: &NodePicture, theme: &Theme) -> Line<'a> {
+    let (glyph, _, style) = role(node, theme);
+    Line::from(theme.span(format!("{glyph} {}", node.id), style))
+}
+
+/// What else is wrong with it: cut off from all others.
+pub fn trouble<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> Option<Span<'a>> {
+    raft::is_isolated(picture, node.id).then(|| theme.span("isolated", Role::Warning))
+}
+
+/// What a message says, in a few words.
+pub fn message(what: &RaftMessage) -> String {
+    match what {
+        RaftMessage::Heartbeat { .. } => "heartbeat".into(),
+        RaftMessage::Append { first, last, .. } if first == last => format!("append {first}"),
+        RaftMessage::Append { first, last, .. } => format!("append {first}-{last}"),
+        RaftMessage::AppendReply { last, .. } => format!("has {last}"),
+        RaftMessage::Vote { term } => format!("vote in {term}?"),
+        RaftMessage::VoteReply { granted: true, .. } => "vote: yes".into(),
+        RaftMessage::VoteReply { granted: false, .. } => "vote: no".into(),
+        RaftMessage::PreVote { term } => format!("pre-vote {term}?"),
+        RaftMessage::PreVoteReply { granted: true, .. } => "pre-vote: yes".into(),
+        RaftMessage::PreVoteReply { granted: false, .. } => "pre-vote: no".into(),
+        RaftMessage::Snapshot { last } => format!("snapshot to {last}"),
+        RaftMessage::TimeoutNow { .. } => "stand now".into(),
+        RaftMessage::Forward => "forward".into(),
+        RaftMessage::ForwardReply => "forward: done".into(),
+        RaftMessage::ReadIndex => "may I read?".into(),
+        RaftMessage::ReadIndexReply => "read on".into(),
+    }
+}
+
+/// Whether a message answers another one.
+pub const fn is_reply(what: &RaftMessage) -> bool {
+    matches!(
+        what,
+        RaftMessage::AppendReply { .. }
+            | RaftMessage::VoteReply { .. }
+            | RaftMessage::PreVoteReply { .. }
+            | RaftMessage::ForwardReply
+            | RaftMessage::ReadIndexReply
+    )
+}
+
+/// How much a message tells: the lowest gets room for its words first.
+pub const fn rank(flight: &Flight) -> u8 {
+    match flight.what {
+        _ if flight.lost => 0,
+        RaftMessage::Vote { .. } | RaftMessage::VoteReply { .. } | RaftMessage::TimeoutNow { .. } => 1,
+        RaftMessage::PreVote { .. } | RaftMessage::PreVoteReply { .. } | RaftMessage::Snapshot { .. } => 2,
+        RaftMessage::Append { .. } => 3,
+        RaftMessage::Forward | RaftMessage::ReadIndex => 4,
+        RaftMessage::AppendReply { .. } => 5,
+        RaftMessage::ForwardReply | RaftMessage::ReadIndexReply => 6,
+        RaftMessage::Heartbeat { .. } => 7,
+    }
+}

@@ -1,0 +1,239 @@
+//! The stations of a way as lines: when, in which node's lane, and what happened in a sentence.
+
+use std::time::Duration;
+
+use ratatui::text::{Line, Span};
+
+use crate::domain::raft::{NodeId, RaftPicture, Trace, TraceStep, Waypoint};
+use crate::domain::{RaftIndex, Term};
+use crate::model::raft;
+use crate::view::text::{escape_text, exact_clock, grouped, lasting, quantity};
+use crate::view::theme::{Role, Theme};
+
+/// The columns of the time since the first station.
+const SINCE: usize = 8;
+
+/// A lane for each node.
+struct Lanes {
+    nodes: Vec<NodeId>,
+    columns: usize,
+}
+
+/// The lines: a head, a station each, why it goes no further, and where the entry is by now.
+pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &Theme) -> Vec<Line<'a>> {
+    let lanes = Lanes::of(picture, trace);
+    let Some(first) = trace.steps.first() else {
+        return vec![Line::from(theme.span("nothing is known of its way", Role::Muted))];
+    };
+    let clock = exact_clock(trace.steps.last().unwrap_or(first).at).len();
+    let room = usize::from(columns).saturating_sub(clock + 1 + SINCE + 2 + lanes.width() + 1).max(12);
+    let mut lines = vec![head(&lanes, clock, theme)];
+    let mut has = Has::default();
+    for step in &trace.steps {
+        let since = step.at.since(first.at);
+        let (sentence, role) = sentence(picture, step, &mut has);
+        let mut spans = vec![
+            theme.span(format!("{:>clock$} ", exact_clock(step.at)), Role::Muted),
+            theme.span(format!("{:>SINCE$}  ", plus(since)), Role::Muted),
+        ];
+        spans.extend(lanes.row(step, theme));
+        spans.push(Span::raw(" "));
+        spans.push(theme.sentence(sentence, room, role));
+        lines.push(Line::from(spans));
+    }
+    if let Some(why) = &trace.stopped {
+        let said = format!("{} goes no further: {}", theme.glyphs.lost, escape_text(why));
+        lines.push(Line::from(theme.sentence(said, usize::from(columns), Role::Error)));
+    }
+    if let Some((term, index)) = proposed(trace) {
+        lines.push(Line::from(theme.sentence(by_now(picture, term, index), usize::from(columns), Role::Muted)));
+    }
+    lines
+}
+
+fn plus(since: Duration) -> String {
+    if since.is_zero() { String::new() } else { format!("+{}", lasting(since)) }
+}
+
+fn head<'a>(lanes: &Lanes, clock: usize, theme: &Theme) -> Line<'a> {
+    let names: String = lanes.nodes.iter().map(|node| format!("{:<1$}", node.to_string(), lanes.columns)).collect();
+    let left = format!("{:>clock$} {:>SINCE$}  ", "clock", "since");
+    Line::from(vec![theme.span(left, Role::Muted), theme.span(names, Role::Title)])
+}
+
+impl Lanes {
+    /// All nodes, and those that were there when the request was.
+    fn of(picture: &RaftPicture, trace: &Trace) -> Self {
+        let mut nodes: Vec<NodeId> = picture.nodes.iter().map(|node| node.id).collect();
+        nodes.extend(trace.steps.iter().map(|step| step.node));
+        nodes.sort_unstable();
+        nodes.dedup();
+        // More than a screen of them tell nothing.
+        nodes.truncate(9);
+        let widest = nodes.iter().map(|node| node.to_string().len()).max().unwrap_or(2);
+        let columns = widest + if nodes.len() > 5 { 1 } else { 3 };
+        Self { nodes, columns }
+    }
+
+    fn width(&self) -> usize {
+        self.nodes.len() * self.columns
+    }
+
+    /// The lanes of one station: a mark in its node's lane, and an arrow to or from another.
+    fn row<'a>(&self, step: &TraceStep, theme: &Theme) -> Vec<Span<'a>> {
+        let glyphs = theme.glyphs;
+        let place = |id| self.nodes.iter().position(|&node| node == id);
+        let here = place(step.node);
+        let (from, to) = match step.what {
+            Waypoint::Forwarded { to } => (here, place(to)),
+            Waypoint::Acknowledged { by } => (place(by), here),
+            _ => (here, here),
+        };
+        let mut cells = vec![(" ", Role::Muted); self.width()];
+        for lane in 0..self.nodes.len() {
+            cells[lane * self.columns] = (glyphs.dot, Role::Muted);
+        }
+        if let (Some(from), Some(to)) = (from, to) {
+            let (start, end) = (from * self.columns, to * self.columns);
+            for cell in &mut cells[start.min(end)..start.max(end)] {
+                *cell = (glyphs.frame.across, Role::Text);
+            }
+            cells[start] = (glyphs.holder, Role::Text);
+            if start != end {
+                cells[end] = (if end > start { glyphs.lane.now } else { glyphs.back }, Role::Text);
+            }
+        }
+        if let (Some(here), Waypoint::Answered { ok: false }) = (here, step.what) {
+            cells[here * self.columns] = (glyphs.lost, Role::Error);
+        }
+        cells.into_iter().map(|(glyph, role)| theme.span(glyph, role)).collect()
+    }
+}
+
+/// Who has the entry, as its leader knows by and by.
+#[derive(Default)]
+struct Has {
+    acknowledged: Vec<NodeId>,
+    committed: bool,
+    appended: bool,
+    leader: Option<NodeId>,
+}
+
+/// What happened at a station.
+fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, Role) {
+    let node = step.node;
+    let said = match step.what {
+        Waypoint::Received => format!("{node}'s API takes it from a client"),
+        Waypoint::Forwarded { to } => format!("passed on to {to}, which {node} takes for the leader"),
+        Waypoint::Proposed { term, index } => {
+            has.leader = Some(node);
+            format!("proposed: entry {index} of term {term}")
+        }
+        Waypoint::Appended => {
+            let first = !std::mem::replace(&mut has.appended, true);
+            if has.leader == Some(node) && !has.acknowledged.contains(&node) {
+                has.acknowledged.push(node);
+            }
+            let wal = if first { ", in etcd the write-ahead log (WAL)" } else { "" };
+            format!("appended to {node}'s log{wal}")
+        }
+        Waypoint::Acknowledged { by } => {
+            let voter = |id: NodeId| raft::node(picture, id).is_none_or(|node| !node.learner);
+            // The leader's own copy counts, whether or not that was told.
+            let leader = has.leader.into_iter().filter(|leader| !has.acknowledged.contains(leader)).count();
+            if !has.acknowledged.contains(&by) {
+                has.acknowledged.push(by);
+            }
+            let count = has.acknowledged.iter().filter(|&&id| voter(id)).count() + leader;
+            let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
+            let majority = if count == quorum && voter(by) { ", a majority" } else { "" };
+            format!("{node} hears that {by} has it: {count} of {voters}{majority}")
+        }
+        Waypoint::Committed if std::mem::replace(&mut has.committed, true) => {
+            format!("{node} learns that it is committed")
+        }
+        Waypoint::Committed => return (format!("committed on {node}: it will not be lost"), Role::Title),
+        Waypoint::Applied { revision } => {
+            format!("applied to {node}'s store: revision {}", grouped(revision.0))
+        }
+        Waypoint::Compacted { snapshot } => {
+            return (format!("{node} compacts its log: only in the snapshot to {snapshot} now"), Role::Muted);
+        }
+        Waypoint::Answered { ok: true } => return ("the client has its answer".into(), Role::Title),
+        Waypoint::Answered { ok: false } => return ("the client is told that it failed".into(), Role::Error),
+        Waypoint::WatchersTold { watches } => format!("{node} tells {}", watches_of(watches)),
+        Waypoint::Confirmed => format!("{node} is sure that nothing newer is committed: it may be read"),
+    };
+    (said, Role::Text)
+}
+
+fn watches_of(count: u32) -> String {
+    quantity(usize::try_from(count).unwrap_or(usize::MAX), "watch").replace("watchs", "watches")
+}
+
+fn proposed(trace: &Trace) -> Option<(Term, RaftIndex)> {
+    trace.steps.iter().rev().find_map(|step| match step.what {
+        Waypoint::Proposed { term, index } => Some((term, index)),
+        _ => None,
+    })
+}
+
+/// Where an entry is now: in which logs, in which snapshots.
+fn by_now(picture: &RaftPicture, term: Term, index: RaftIndex) -> String {
+    let nodes = |is: &dyn Fn(&crate::domain::raft::NodePicture) -> bool| {
+        let names: Vec<String> = picture.nodes.iter().filter(|node| is(node)).map(|node| node.id.to_string()).collect();
+        names.join(" ")
+    };
+    let logs = nodes(&|node| {
+        index > node.snapshot
+            && index <= node.last
+            // What its picture does not reach back to is as it was.
+            && raft::cell(node, index).is_none_or(|cell| cell.term == term)
+    });
+    let snapshots = nodes(&|node| index <= node.snapshot);
+    let place = |nodes: &str, place: &str| if nodes.is_empty() { String::new() } else { format!(" {place} {nodes}") };
+    match place(&logs, "in the log of") + &place(&snapshots, "in the snapshot of") {
+        nowhere if nowhere.is_empty() => format!("entry {index} of term {term} is nowhere any more"),
+        somewhere => format!("now{somewhere}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::view::canvas::columns_of;
+    use crate::view::raft::sample;
+    use crate::view::testing::{ascii, plain};
+
+    fn written(columns: u16, theme: &Theme) -> Vec<String> {
+        let picture = sample::picture();
+        let trace = picture.traces.iter().find(|trace| trace.id == sample::PUT).unwrap();
+        lines(&picture, trace, columns, theme).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_way_is_told_station_by_station() {
+        insta::assert_snapshot!(written(96, &plain()).join("\n"));
+    }
+
+    #[test]
+    fn no_line_is_wider_than_its_columns_and_ascii_is_ascii() {
+        let picture = sample::picture();
+        for trace in &picture.traces {
+            for width in [60, 78, 120] {
+                for line in lines(&picture, trace, width, &plain()) {
+                    assert!(columns_of(&line) <= width, "{width}: {line}");
+                }
+            }
+        }
+        assert!(written(96, &ascii()).iter().all(|line| line.is_ascii()), "{:?}", written(96, &ascii()));
+    }
+
+    #[test]
+    fn what_stops_a_request_is_told_last() {
+        let picture = sample::picture();
+        let trace = picture.traces.iter().find(|trace| trace.id == sample::STUCK).unwrap();
+        let text: Vec<String> = lines(&picture, trace, 90, &plain()).iter().map(ToString::to_string).collect();
+        assert_eq!(text.iter().filter(|line| line.starts_with("× goes no further: no quorum")).count(), 1, "{text:?}");
+    }
+}
