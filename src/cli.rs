@@ -65,7 +65,15 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
-    let Some(command) = &cli.command else { return dashboard::run(Settings::read(cli)?.config) };
+    match &cli.command {
+        None => return dashboard::run(Settings::read(cli)?.config),
+        Some(Command::Demo(args)) if !args.headless => return dashboard::demo(args, Settings::read(cli)?.config),
+        Some(command) => print(command, cli),
+    }
+}
+
+/// Runs a command that prints.
+fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match command {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,

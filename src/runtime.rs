@@ -24,6 +24,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 
 use crate::config::{Config, Display};
+use crate::model::ui::Demo;
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
 use crate::server::Control;
@@ -92,13 +93,22 @@ pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
 }
 
+/// A cluster that is embedded in this program, and what the screen says of it.
+#[derive(Debug)]
+pub struct Inside {
+    /// What can be done to it.
+    pub control: Control,
+    /// What the screen says.
+    pub demo: Demo,
+}
+
 /// Shows the dashboard until it is left. The terminal is given back when this returns. With
-/// `cluster` it is the one embedded in this program, whose insides are shown as well.
+/// `inside` the cluster is the one embedded in this program, whose insides are shown as well.
 ///
 /// # Errors
 /// When there is no terminal, or something outside of the cluster's and the person's doing
 /// fails: a cluster that cannot be reached is shown, not returned.
-pub async fn dashboard(config: Config, cluster: Option<Control>) -> Result<ExitReason, RuntimeError> {
+pub async fn dashboard(config: Config, inside: Option<Inside>) -> Result<ExitReason, RuntimeError> {
     if !Terminal::is_there() {
         return Err(RuntimeError::NoTerminal);
     }
@@ -111,7 +121,7 @@ pub async fn dashboard(config: Config, cluster: Option<Control>) -> Result<ExitR
     let (polls, asked) = mpsc::channel(POLLS);
     let shutdown = CancellationToken::new();
     // The cluster is called first, so that it answers while the terminal is asked for its colours.
-    let inside = observed.clone();
+    let pictures = observed.clone();
     let source = {
         let (clock, shutdown) = (clock.clone(), shutdown.clone());
         let clock = port::Clock::new(move || clock.now());
@@ -122,9 +132,11 @@ pub async fn dashboard(config: Config, cluster: Option<Control>) -> Result<ExitR
         };
         tokio::spawn(source::run(pool, watching, observed, asked, clock, shutdown))
     };
-    let (embedded, beside) =
-        cluster.map(|control| Embedded::connect(control, inside, clock.clone(), shutdown.clone())).unzip();
-    let result = show(&config, clock, signals, Wires { observations, polls, embedded }).await;
+    let demo = inside.as_ref().map(|inside| inside.demo);
+    let (embedded, beside) = inside
+        .map(|Inside { control, .. }| Embedded::connect(control, pictures, clock.clone(), shutdown.clone()))
+        .unzip();
+    let result = show(&config, demo, clock, signals, Wires { observations, polls, embedded }).await;
     shutdown.cancel();
     if let Some(beside) = beside {
         beside.abort();
@@ -137,7 +149,13 @@ pub async fn dashboard(config: Config, cluster: Option<Control>) -> Result<ExitR
     result
 }
 
-async fn show(config: &Config, clock: Clock, signals: Signals, wires: Wires) -> Result<ExitReason, RuntimeError> {
+async fn show(
+    config: &Config,
+    demo: Option<Demo>,
+    clock: Clock,
+    signals: Signals,
+    wires: Wires,
+) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
     let ui = Ui {
@@ -147,6 +165,7 @@ async fn show(config: &Config, clock: Clock, signals: Signals, wires: Wires) -> 
         mouse: config.display.mouse,
         read_only: config.read_only,
         reduce_motion: config.display.reduce_motion,
+        demo,
         ..Ui::default()
     };
     let model = Model::new(Facts::new(config.polling.budget), ui);

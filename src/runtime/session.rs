@@ -23,7 +23,7 @@ use super::{ExitReason, RuntimeError, logging};
 use crate::domain::{LeaseId, Timestamp};
 use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
-use crate::input::{Hits, Input, Pane};
+use crate::input::{Hits, Input, Pane, Screen};
 use crate::model::Model;
 use crate::update::update;
 use crate::view;
@@ -213,6 +213,9 @@ impl Session {
         let mut hits = Hits::default();
         self.terminal.draw(|frame| hits = view::draw(model, theme, frame)).map_err(RuntimeError::Terminal)?;
         self.hits = hits;
+        if let Some(embedded) = &self.wires.embedded {
+            embedded.look_at(matches!(model.ui.screen, Screen::Raft | Screen::Way));
+        }
         self.drawn =
             Drawn { at: self.model.live().now(), instant: Instant::now(), version: Some(self.model.version()) };
         Ok(())
