@@ -38,6 +38,7 @@ mod read;
 mod replication;
 mod request;
 mod snapshot;
+mod stranded;
 mod terms;
 mod timer;
 mod trace;

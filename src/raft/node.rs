@@ -134,8 +134,7 @@ impl<M: Machine> Node<M> {
     /// Takes in a message.
     pub(super) fn receive(&mut self, from: NodeId, message: Message<M>, world: &mut World<M>) {
         self.dirty = true;
-        if self.membership.removed.contains(&from) {
-            self.tell_removed(from, &message);
+        if self.membership.removed.contains(&from) && self.tell_removed(from, &message) {
             return;
         }
         match message {
