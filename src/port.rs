@@ -2,7 +2,8 @@
 //!
 //! `i64` and `u64` of the wire end here: behind this door are the newtypes of `domain`. The
 //! trait is what recipes, pollers and sources are written against; [`client`] speaks to a real
-//! etcd through it. Every call has a deadline and dropping its future cancels it.
+//! etcd through it, and [`memory`] is one without a process. Every call over a network has a
+//! deadline, and dropping its future cancels it.
 
 use std::fmt;
 use std::future::Future;
@@ -15,6 +16,7 @@ use crate::domain::{
 pub mod client;
 mod convert;
 pub mod error;
+pub mod memory;
 pub mod pool;
 mod stream;
 mod tls;
@@ -22,6 +24,7 @@ mod wire;
 
 pub use client::Client;
 pub use error::PortError;
+pub use memory::Memory;
 pub use pool::Pool;
 
 /// What an etcd answers to. Handles are cheap to clone and share their connection.

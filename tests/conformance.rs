@@ -1,4 +1,4 @@
-//! The port and the source on every etcd found.
+//! The port on an etcd in memory and on every real one found; the source on the real ones.
 
 #[path = "conformance/auth.rs"]
 mod auth;
@@ -19,6 +19,8 @@ mod replay;
 #[path = "conformance/strangers.rs"]
 mod strangers;
 mod support;
+#[path = "conformance/target.rs"]
+mod target;
 #[path = "conformance/tls.rs"]
 mod tls;
 #[path = "conformance/watcher.rs"]

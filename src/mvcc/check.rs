@@ -90,7 +90,7 @@ fn given(key: &Key) -> Result<(), Error> {
 ///
 /// This follows etcd's `checkIntervals` with its gaps: a put of an inner transaction is compared
 /// only with the deletes before it and on its parent's level, and a delete from a key on counts
-/// for that key alone.
+/// for no key at all.
 struct Written<'a> {
     puts: BTreeSet<&'a Key>,
     deletes: Vec<&'a KeyRange>,
@@ -130,10 +130,10 @@ impl<'a> Written<'a> {
     }
 }
 
-/// Whether a delete counts as one of `key`. An interval that ends before its start meets nothing
-/// but its start in etcd's interval tree, and "from here on" is written as one.
+/// Whether a delete counts as one of `key`. For etcd's interval tree "from here on" ends at the
+/// lowest key, so that nothing is in it.
 fn takes(range: &KeyRange, key: &Key) -> bool {
-    range.start == *key || (range.end.as_bytes() != [0] && range.contains(key))
+    range.end.as_bytes() != [0] && range.contains(key)
 }
 
 #[cfg(test)]
@@ -206,6 +206,7 @@ mod tests {
         let taken = |ops: Vec<Op>| txn(ops, vec![]).check() == Ok(());
         assert!(taken(vec![inner(vec![put("a")], vec![]), inner(vec![delete("a", "")], vec![])]));
         assert!(taken(vec![delete("a", "\0"), put("b")]));
-        assert!(!taken(vec![delete("a", "\0"), put("a")]));
+        assert!(taken(vec![delete("a", "\0"), put("a")]));
+        assert!(!taken(vec![delete("a", "b"), put("a")]));
     }
 }

@@ -3,6 +3,8 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use crate::domain::{Key, KeyEvent, KeyValue, Revision};
 
 /// A change of one key, as a watch tells it.
@@ -20,7 +22,7 @@ pub struct Change {
 }
 
 /// What happened to a key.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Event {
     /// It was put; the key as it is since.
     Put(Arc<KeyValue>),
@@ -65,7 +67,8 @@ pub struct Compacted {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct History(VecDeque<Record>);
 
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A change without what was before it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub revision: Revision,
     pub sub: u32,

@@ -79,6 +79,16 @@ impl Lessor {
         }
     }
 
+    /// Knows these leases and no others, each with the TTL granted in seconds: for a member
+    /// whose store was restored from a snapshot.
+    pub fn restored(&mut self, leases: impl IntoIterator<Item = (LeaseId, i64)>, now: Duration) {
+        self.leases.clear();
+        self.ends.clear();
+        for (lease, ttl) in leases {
+            self.granted(lease, ttl, now);
+        }
+    }
+
     /// Forgets a lease that the store revoked.
     pub fn revoked(&mut self, lease: LeaseId) {
         if let Some(clock) = self.leases.remove(&lease) {
@@ -180,6 +190,13 @@ mod tests {
         assert_eq!(lessor.renew(LeaseId(3), at(1)), Err(RenewError::NotFound));
         lessor.follow();
         assert_eq!(lessor.renew(A, at(9)), Err(RenewError::NotLeader));
+    }
+
+    #[test]
+    fn a_restored_store_replaces_every_lease() {
+        let mut lessor = leader();
+        lessor.restored([(B, 7)], at(2));
+        assert_eq!((lessor.remaining(A, at(2)), lessor.next_expiry()), (None, Some(at(9))));
     }
 
     #[test]

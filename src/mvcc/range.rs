@@ -32,9 +32,9 @@ impl Store {
         }
         let limit = usize::try_from(ask.limit).ok().filter(|limit| *limit > 0).unwrap_or(usize::MAX);
         let filter = Filter::of(ask);
-        let order = order(ask);
-        let (mut kvs, count) = if order.is_none() && filter.passes_all() {
-            // One more than the limit tells whether there is more; the rest is only counted.
+        let (mut kvs, count) = if ask.sort_order == SortOrder::None && filter.passes_all() {
+            // One more than the limit tells whether there is more; the rest is only counted. So
+            // a target without an order sorts no more than these.
             let kvs: Vec<_> = found.by_ref().take(limit.saturating_add(1)).cloned().collect();
             let count = length(kvs.len()) + count(found);
             (kvs, count)
@@ -43,7 +43,7 @@ impl Store {
             let kvs = found.inspect(|_| count += 1).filter(|kv| filter.passes(kv)).cloned().collect();
             (kvs, count)
         };
-        if let Some(compare) = order {
+        if let Some(compare) = order(ask) {
             kvs.sort_by(|a, b| compare(a, b));
         }
         let more = kvs.len() > limit;

@@ -82,8 +82,8 @@ pub struct RangeRequest {
     pub keys_only: bool,
     /// Whether to answer with the count alone.
     pub count_only: bool,
-    /// Leaves out keys whose `mod_revision` is lower; 0 is no bound. Filters change neither the
-    /// count nor what of it a limit counts.
+    /// Leaves out keys whose `mod_revision` is lower; 0 is no bound. Filters come before
+    /// the limit and do not change the count.
     pub min_mod_revision: Revision,
     /// Leaves out keys whose `mod_revision` is higher; 0 is no bound.
     pub max_mod_revision: Revision,
@@ -96,7 +96,7 @@ pub struct RangeRequest {
 /// The direction of sorting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum SortOrder {
-    /// As the target has it: by key as the index goes, by anything else ascending.
+    /// Ascending, after the limit has cut the keys, and one more, off in key order.
     #[default]
     None,
     /// Lowest first.

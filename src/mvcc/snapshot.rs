@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::{Key, KeyValue, LeaseId, Revision};
+use crate::domain::{KeyValue, LeaseId, Revision};
 
-use super::history::{Event, History};
+use super::history::{Event, History, Record};
 use super::index::{Index, Version};
 use super::lease::Leases;
 use super::{Error, Store};
@@ -19,26 +19,12 @@ pub struct Snapshot {
     compacted: Revision,
     shortest_ttl: i64,
     largest: u64,
-    /// In the order they were made.
-    versions: Vec<Kept>,
+    /// What the compaction left of the time before it, by key.
+    base: Vec<Record>,
+    /// The changes since, in order.
+    history: Vec<Record>,
     /// With the TTL granted, by id. What hangs on them is told by the keys.
     leases: Vec<(LeaseId, i64)>,
-}
-
-/// A version of a key.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-enum Kept {
-    Put { sub: u32, kv: Arc<KeyValue> },
-    Deletion { revision: Revision, sub: u32, key: Key },
-}
-
-impl Kept {
-    fn place(&self) -> (Revision, u32) {
-        match self {
-            Self::Put { sub, kv } => (kv.mod_revision, *sub),
-            Self::Deletion { revision, sub, .. } => (*revision, *sub),
-        }
-    }
 }
 
 impl Snapshot {
@@ -49,14 +35,15 @@ impl Snapshot {
 }
 
 impl Store {
-    /// The whole store as data.
+    /// The whole store as data. It costs as much as there are keys and changes.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             revision: self.revision,
             compacted: self.compacted,
             shortest_ttl: self.shortest_ttl,
             largest: self.largest,
-            versions: self.kept(),
+            base: self.base().collect(),
+            history: self.history.since(self.compacted).cloned().collect(),
             leases: self.leases().map(|(id, info)| (id, info.ttl)).collect(),
         }
     }
@@ -68,19 +55,18 @@ impl Store {
             leases.restore(id, ttl);
         }
         let (mut index, mut history) = (Index::default(), History::default());
-        for kept in &snapshot.versions {
-            let (revision, sub) = kept.place();
-            let (event, kv) = match kept {
-                Kept::Put { kv, .. } => (Event::Put(Arc::clone(kv)), Some(Arc::clone(kv))),
-                Kept::Deletion { key, .. } => (Event::Delete(key.clone()), None),
+        let lease = |kv: Option<&Arc<KeyValue>>| kv.map_or(LeaseId::NONE, |kv| kv.lease);
+        for Record { revision, sub, event } in snapshot.base.iter().chain(&snapshot.history) {
+            let (revision, sub, key) = (*revision, *sub, event.key());
+            let kv = match event {
+                Event::Put(kv) => Some(Arc::clone(kv)),
+                Event::Delete(_) => None,
             };
-            let key = event.key();
-            let lease = |kv: Option<&Arc<KeyValue>>| kv.map_or(LeaseId::NONE, |kv| kv.lease);
             leases.move_key(key, lease(index.latest(key)), lease(kv.as_ref()));
             index.push(key, Version { revision, sub, kv });
-            if revision >= snapshot.compacted {
-                history.push(revision, sub, event);
-            }
+        }
+        for record in &snapshot.history {
+            history.push(record.revision, record.sub, record.event.clone());
         }
         Self {
             revision: snapshot.revision,
@@ -97,7 +83,7 @@ impl Store {
     /// applied the same requests.
     pub fn hash(&self) -> u32 {
         let mut sum = Checksum::new();
-        sum.add_kept(&self.kept());
+        self.sum_up(&mut sum, self.revision);
         for (id, info) in self.leases() {
             sum.add_number(id.0);
             sum.add_number(info.ttl);
@@ -118,22 +104,24 @@ impl Store {
         if upto < self.compacted {
             return Err(Error::Compacted);
         }
-        let kept = self.kept();
-        let known = kept.partition_point(|kept| kept.place().0 <= upto);
         let mut sum = Checksum::new();
-        sum.add_kept(&kept[..known]);
+        self.sum_up(&mut sum, upto);
         Ok(sum.finish())
     }
 
-    /// All versions of all keys in the order they were made.
-    fn kept(&self) -> Vec<Kept> {
-        let versions = self.index.versions().map(|(key, version)| match &version.kv {
-            Some(kv) => Kept::Put { sub: version.sub, kv: Arc::clone(kv) },
-            None => Kept::Deletion { revision: version.revision, sub: version.sub, key: key.clone() },
-        });
-        let mut versions: Vec<_> = versions.collect();
-        versions.sort_unstable_by_key(Kept::place);
-        versions
+    fn sum_up(&self, sum: &mut Checksum, upto: Revision) {
+        self.base().for_each(|record| sum.add_record(&record));
+        let history = self.history.since(self.compacted).take_while(|record| record.revision <= upto);
+        history.for_each(|record| sum.add_record(record));
+    }
+
+    /// What the compaction left of the time before it, by key.
+    fn base(&self) -> impl Iterator<Item = Record> {
+        self.index.before(self.compacted).map(|(key, version)| Record {
+            revision: version.revision,
+            sub: version.sub,
+            event: version.kv.as_ref().map_or_else(|| Event::Delete(key.clone()), |kv| Event::Put(Arc::clone(kv))),
+        })
     }
 }
 
@@ -178,20 +166,14 @@ impl Checksum {
         self.add(bytes);
     }
 
-    fn add_kept(&mut self, kept: &[Kept]) {
-        for kept in kept {
-            let (revision, sub) = kept.place();
-            self.add_number(revision.0);
-            self.add_number(i64::from(sub));
-            match kept {
-                Kept::Put { kv, .. } => {
-                    self.add_field(&kv.key);
-                    self.add_field(&kv.value);
-                    for number in [kv.create_revision.0, kv.version, kv.lease.0] {
-                        self.add_number(number);
-                    }
-                }
-                Kept::Deletion { key, .. } => self.add_field(key),
+    fn add_record(&mut self, record: &Record) {
+        self.add_number(record.revision.0);
+        self.add_number(i64::from(record.sub));
+        self.add_field(record.event.key());
+        if let Event::Put(kv) = &record.event {
+            self.add_field(&kv.value);
+            for number in [kv.create_revision.0, kv.version, kv.lease.0] {
+                self.add_number(number);
             }
         }
     }

@@ -121,8 +121,10 @@ fn ranges_are_filtered_sorted_and_cut() {
     assert_eq!((pairs(&cut), cut.more, cut.count), (vec!["a=3".into(), "b=1".into()], true, 3));
     let exact = found(RangeRequest { limit: 3, ..ask() });
     assert_eq!((exact.kvs.len(), exact.more, exact.count), (3, false, 3));
-    let sorted = found(RangeRequest { sort_target: SortTarget::Value, limit: 1, ..ask() });
-    assert_eq!((pairs(&sorted), sorted.more), (vec!["b=1".into()], true));
+    let sorted = found(RangeRequest { sort_target: SortTarget::Mod, limit: 1, ..ask() });
+    assert_eq!((pairs(&sorted), sorted.more), (vec!["b=1".into()], true), "of a and b, without c");
+    let first = RangeRequest { sort_target: SortTarget::Create, sort_order: SortOrder::Descend, limit: 1, ..ask() };
+    assert_eq!(pairs(&found(first)), ["c=2"]);
     let latest = found(RangeRequest { sort_target: SortTarget::Mod, sort_order: SortOrder::Descend, ..ask() });
     assert_eq!(pairs(&latest), ["a=3", "c=2", "b=1"]);
     let filtered =

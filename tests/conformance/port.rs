@@ -8,20 +8,20 @@ use lockscope::port::{
     WatchRange, WatchStream,
 };
 
-use crate::common::{client, ctl, delete, on_every_etcd, put, put_leased};
+use crate::common::{client, delete, on_every_etcd, put, put_leased};
+use crate::target::on_every_target;
 
 #[test]
 fn ranges_are_read_in_pages_at_one_revision() {
-    on_every_etcd("ranges_are_read_in_pages_at_one_revision", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("ranges_are_read_in_pages_at_one_revision", async |target| {
+        let etcd = target.etcd.clone();
         for n in 0..5 {
             put(&etcd, &format!("/a/{n}"), "old").await;
         }
         put(&etcd, "/b/0", "elsewhere").await;
         let prefix = KeyRange::prefix(b"/a/");
         let first = etcd.range(Range { limit: 2, ..Range::of(prefix.clone()) }).await.unwrap();
-        assert_eq!((first.keys.len(), first.more, first.count), (2, true, 5), "{version}");
+        assert_eq!((first.keys.len(), first.more, first.count), (2, true, 5), "{target}");
         let later = put(&etcd, "/a/4", "new").await;
         let rest = KeyRange { start: "/a/1\0".into(), ..prefix.clone() };
         let second = etcd.range(Range { revision: Some(first.header.revision), ..Range::of(rest) }).await.unwrap();
@@ -39,26 +39,24 @@ fn ranges_are_read_in_pages_at_one_revision() {
 
 #[test]
 fn a_compacted_or_future_revision_is_refused() {
-    on_every_etcd("a_compacted_or_future_revision_is_refused", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("a_compacted_or_future_revision_is_refused", async |target| {
+        let etcd = target.etcd.clone();
         for n in 0..5 {
             put(&etcd, "/a/k", &n.to_string()).await;
         }
-        ctl(&cluster, &["compact", "4"]);
+        target.compact(4).await;
         let at = |revision| Range { revision: Some(Revision(revision)), ..Range::of(KeyRange::prefix(b"/a/")) };
         let error = etcd.range(at(2)).await.unwrap_err();
-        assert!(matches!(error, PortError::Compacted { .. }), "{version}: {error}");
+        assert!(matches!(error, PortError::Compacted { .. }), "{target}: {error}");
         let error = etcd.range(at(1000)).await.unwrap_err();
-        assert!(error.to_string().contains("prefix /a/") && error.to_string().contains("future"), "{version}: {error}");
+        assert!(error.to_string().contains("prefix /a/") && error.to_string().contains("future"), "{target}: {error}");
     });
 }
 
 #[test]
 fn leases_are_granted_renewed_asked_listed_and_revoked() {
-    on_every_etcd("leases_are_granted_renewed_asked_listed_and_revoked", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("leases_are_granted_renewed_asked_listed_and_revoked", async |target| {
+        let etcd = target.etcd.clone();
         let granted = etcd.grant(LeaseId(0x1000), 30).await.unwrap();
         assert_eq!((granted.lease, granted.ttl), (LeaseId(0x1000), 30));
         let chosen = etcd.grant(LeaseId::NONE, 1).await.unwrap();
@@ -74,7 +72,7 @@ fn leases_are_granted_renewed_asked_listed_and_revoked() {
         listed.sort();
         let mut expected = vec![LeaseId(0x1000), chosen.lease];
         expected.sort();
-        assert_eq!(listed, expected, "{version}");
+        assert_eq!(listed, expected, "{target}");
         assert!(etcd.keep_alive(LeaseId(0x1000)).await.unwrap());
         let before = etcd.range(Range::of(KeyRange::prefix(b"/"))).await.unwrap().header.revision;
         let revoked = etcd.revoke(LeaseId(0x1000)).await.unwrap();
@@ -106,18 +104,17 @@ fn a_lease_with_more_keys_than_fit_one_message_is_told_without_them() {
 
 #[test]
 fn transactions_compare_and_answer_in_order() {
-    on_every_etcd("transactions_compare_and_answer_in_order", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("transactions_compare_and_answer_in_order", async |target| {
+        let etcd = target.etcd.clone();
         let acquire = || Txn {
             when: vec![Compare { key: "/l".into(), is: Ordering::Equal, to: Operand::Create(Revision(0)) }],
             then: vec![Op::Put(Put { key: "/l".into(), value: b"me".into(), lease: LeaseId::NONE })],
             or_else: vec![Op::Range(Range::of(KeyRange::single(b"/l")))],
         };
         let first = etcd.txn(acquire()).await.unwrap();
-        assert!(first.succeeded && matches!(first.answers[..], [OpDone::Put(_)]), "{version}: {first:?}");
+        assert!(first.succeeded && matches!(first.answers[..], [OpDone::Put(_)]), "{target}: {first:?}");
         let second = etcd.txn(acquire()).await.unwrap();
-        let [OpDone::Range(page)] = &second.answers[..] else { panic!("{version}: {second:?}") };
+        let [OpDone::Range(page)] = &second.answers[..] else { panic!("{target}: {second:?}") };
         assert!(!second.succeeded);
         assert_eq!((&*page.keys[0].value, page.keys[0].create_revision), (&b"me"[..], first.header.revision));
         let value = Operand::Value(b"me".into());
@@ -138,21 +135,26 @@ async fn next(watch: &mut impl WatchStream) -> WatchAnswer {
 
 #[test]
 fn watches_tell_of_changes_with_what_was_deleted() {
-    on_every_etcd("watches_tell_of_changes_with_what_was_deleted", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("watches_tell_of_changes_with_what_was_deleted", async |target| {
+        let etcd = target.etcd.clone();
         let watch = |id, range, from| WatchRange { id: WatchId(id), range, from };
         let mut stream = etcd.watch(watch(1, KeyRange::prefix(b"/a/"), None)).await.unwrap();
         let created = next(&mut stream).await;
-        assert!(matches!(created, WatchAnswer::Created { watch: Some(WatchId(1)), .. }), "{version}: {created:?}");
+        assert!(matches!(created, WatchAnswer::Created { watch: Some(WatchId(1)), .. }), "{target}: {created:?}");
         let put_at = put(&etcd, "/a/k", "v").await;
         put(&etcd, "/b/k", "v").await;
         let gone_at = delete(&etcd, "/a/k").await;
-        let WatchAnswer::Events { changes, .. } = next(&mut stream).await else { panic!("no events") };
-        assert!(matches!(&changes[..], [(at, KeyEvent::Put(kv))] if at.0 == put_at && kv.value == b"v"), "{changes:?}");
-        let WatchAnswer::Events { changes, .. } = next(&mut stream).await else { panic!("no events") };
-        let [(at, KeyEvent::Delete { key, previous: Some(previous) })] = &changes[..] else { panic!("{changes:?}") };
-        assert_eq!((at.0, key, previous.mod_revision.0), (gone_at, &Key::from("/a/k"), put_at));
+        let mut told = Vec::new();
+        while told.len() < 2 {
+            let WatchAnswer::Events { changes, .. } = next(&mut stream).await else { panic!("no events") };
+            told.extend(changes);
+        }
+        let [(first, KeyEvent::Put(kv)), (second, KeyEvent::Delete { key, previous: Some(previous) })] = &told[..]
+        else {
+            panic!("{target}: {told:?}")
+        };
+        assert_eq!((first.0, &*kv.value), (put_at, &b"v"[..]));
+        assert_eq!((second.0, key, previous.mod_revision.0), (gone_at, &Key::from("/a/k"), put_at));
         // a second watch on the stream, from the past
         stream.add(watch(2, KeyRange::single(b"/b/k"), Some(Revision(2)))).await.unwrap();
         assert!(matches!(next(&mut stream).await, WatchAnswer::Created { watch: Some(WatchId(2)), .. }));
@@ -176,13 +178,12 @@ fn watches_tell_of_changes_with_what_was_deleted() {
 
 #[test]
 fn a_watch_from_a_compacted_revision_says_so() {
-    on_every_etcd("a_watch_from_a_compacted_revision_says_so", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_target("a_watch_from_a_compacted_revision_says_so", async |target| {
+        let etcd = target.etcd.clone();
         for n in 0..5 {
             put(&etcd, "/a/k", &n.to_string()).await;
         }
-        ctl(&cluster, &["compact", "5"]);
+        target.compact(5).await;
         let from = WatchRange { id: WatchId(1), range: KeyRange::prefix(b"/a/"), from: Some(Revision(2)) };
         let mut stream = etcd.watch(from).await.unwrap();
         let mut answers = Vec::new();
@@ -190,7 +191,7 @@ fn a_watch_from_a_compacted_revision_says_so() {
             answers.push(next(&mut stream).await);
         }
         let Some(WatchAnswer::Cancelled { compacted, .. }) = answers.last() else { unreachable!() };
-        assert_eq!(*compacted, Some(Revision(5)), "{version}: {answers:?}");
+        assert_eq!(*compacted, Some(Revision(5)), "{target}: {answers:?}");
     });
 }
 
