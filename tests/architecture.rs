@@ -19,6 +19,7 @@ use reach::{reach, test_modules};
 const MODULES: &[(&str, &[&str])] = &[
     // pure
     ("domain", &[]),
+    ("chance", &[]),
     ("nearest", &[]),
     ("config", &["domain", "nearest"]),
     ("layout", &["domain"]),
@@ -38,8 +39,13 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["domain", "event"]),
     ("engine", &["domain", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
+<<<<<<< HEAD
     ("server", &["domain", "mvcc", "embedded"]),
     ("playground", &["domain", "config", "recipe", "event", "effect", "port"]),
+=======
+    ("server", &["domain", "config", "mvcc", "event", "port"]),
+    ("playground", &["domain", "chance", "config", "recipe", "event", "effect", "port"]),
+>>>>>>> 80a2021 (playground: clients that follow a recipe, as pure machines, and who judges them)
     (
         "runtime",
         &[
