@@ -39,13 +39,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["domain", "event"]),
     ("engine", &["domain", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
-<<<<<<< HEAD
     ("server", &["domain", "mvcc", "embedded"]),
-    ("playground", &["domain", "config", "recipe", "event", "effect", "port"]),
-=======
-    ("server", &["domain", "config", "mvcc", "event", "port"]),
-    ("playground", &["domain", "chance", "config", "recipe", "event", "effect", "port"]),
->>>>>>> 80a2021 (playground: clients that follow a recipe, as pure machines, and who judges them)
+    ("playground", &["domain", "chance", "config", "recipe", "event", "effect", "port", "mvcc", "embedded"]),
     (
         "runtime",
         &[
