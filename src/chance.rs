@@ -1,56 +1,50 @@
 //! Chance that can be repeated: numbers that look random and follow from a seed.
 //!
-//! Whatever is drawn by chance in a pure machine comes from here, so that the same seed gives
-//! the same run on every machine. Not for secrets.
+//! Whatever is drawn by chance in a pure machine comes from here, such as election timeouts,
+//! delays and losses, so that the same seed gives the same run on every machine. Not for secrets.
 
 use std::time::Duration;
 
-/// A generator of 64-bit numbers (`SplitMix64`: Steele, Lea and Flood, "Fast splittable
-/// pseudorandom number generators", OOPSLA 2014).
+/// A stream of numbers that look drawn by chance and follow from a seed: `SplitMix64` (Steele,
+/// Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chance {
     state: u64,
 }
 
 impl Chance {
-    /// The generator of this seed.
-    pub const fn new(seed: u64) -> Self {
-        Self { state: seed }
+    /// A stream of its own for each number below one seed, so that what one node draws does not
+    /// depend on how often another did.
+    pub fn new(seed: u64, stream: u64) -> Self {
+        let mut seeded = Self { state: seed };
+        let state = seeded.next() ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
+        Self { state }
     }
 
-    /// The generator of the `number`th of many that share a seed. Those of neighbouring numbers
-    /// have nothing to do with each other.
-    pub const fn of(seed: u64, number: u64) -> Self {
-        Self { state: mix(mix(seed) ^ number.wrapping_mul(STEP)) }
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.state;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
     }
 
-    /// The next number.
-    pub const fn draw(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(STEP);
-        mix(self.state)
+    /// A number from 0 up to and with `most`.
+    pub fn up_to(&mut self, most: u64) -> u64 {
+        let scaled = u128::from(self.next()) * (u128::from(most) + 1);
+        u64::try_from(scaled >> 64).expect("the upper half of 128 bits fits into 64")
     }
 
-    /// A number below `end`; 0 when there is none.
-    pub fn below(&mut self, end: u64) -> u64 {
-        // The upper half of the product: even enough, as `end` is far from 2^64.
-        let product = u128::from(self.draw()) * u128::from(end);
-        (product >> 64) as u64
+    /// A length of time between the two, both possible, in whole microseconds.
+    pub fn between(&mut self, min: Duration, max: Duration) -> Duration {
+        let spread = u64::try_from(max.saturating_sub(min).as_micros()).unwrap_or(u64::MAX);
+        min + Duration::from_micros(self.up_to(spread))
     }
 
-    /// A length of time from `shortest` to `longest`, in whole microseconds.
-    pub fn between(&mut self, shortest: Duration, longest: Duration) -> Duration {
-        let room = u64::try_from(longest.saturating_sub(shortest).as_micros()).unwrap_or(u64::MAX - 1);
-        shortest + Duration::from_micros(self.below(room.saturating_add(1)))
+    /// True for so many of a thousand draws.
+    pub fn in_thousand(&mut self, share: u16) -> bool {
+        self.up_to(999) < u64::from(share)
     }
-}
-
-/// The golden ratio of 2^64, an odd number.
-const STEP: u64 = 0x9e37_79b9_7f4a_7c15;
-
-const fn mix(number: u64) -> u64 {
-    let number = (number ^ (number >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let number = (number ^ (number >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    number ^ (number >> 31)
 }
 
 #[cfg(test)]
@@ -58,32 +52,36 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_numbers_are_those_of_the_published_algorithm() {
-        let mut chance = Chance::new(1_234_567);
-        let drawn: [u64; 3] = std::array::from_fn(|_| chance.draw());
-        assert_eq!(drawn, [6_457_827_717_110_365_317, 3_203_168_211_198_807_973, 9_817_491_932_198_370_423]);
+    fn a_seed_fixes_the_stream_and_streams_differ() {
+        let draw = |seed, stream| {
+            let mut chance = Chance::new(seed, stream);
+            (0..4).map(|_| chance.next()).collect::<Vec<_>>()
+        };
+        assert_eq!(draw(7, 1), draw(7, 1));
+        assert_ne!(draw(7, 1), draw(7, 2));
+        assert_ne!(draw(7, 1), draw(8, 1));
     }
 
     #[test]
-    fn what_is_drawn_stays_in_its_bounds_and_reaches_them() {
-        let mut chance = Chance::new(7);
-        let (shortest, longest) = (Duration::from_micros(10), Duration::from_micros(13));
-        let mut drawn: Vec<_> = (0..200).map(|_| chance.between(shortest, longest)).collect();
-        drawn.sort_unstable();
-        drawn.dedup();
-        assert_eq!(drawn, [10, 11, 12, 13].map(Duration::from_micros));
-        assert_eq!(chance.between(longest, longest), longest);
-        assert_eq!((chance.below(1), chance.below(0)), (0, 0));
+    fn lengths_are_spread_evenly_over_the_range_and_reach_both_ends() {
+        let mut chance = Chance::new(1, 0);
+        let (min, max) = (Duration::from_micros(10), Duration::from_micros(19));
+        let mut counts = [0; 10];
+        for _ in 0..10_000 {
+            let drawn = chance.between(min, max);
+            counts[usize::try_from((drawn - min).as_micros()).unwrap()] += 1;
+        }
+        assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
+        assert_eq!(chance.between(max, max), max);
+        assert_eq!(chance.between(max, min), max);
     }
 
     #[test]
-    fn generators_of_one_seed_differ_by_their_number() {
-        let first: Vec<_> = (0..100).map(|number| Chance::of(3, number).draw()).collect();
-        let mut distinct = first.clone();
-        distinct.sort_unstable();
-        distinct.dedup();
-        assert_eq!(distinct.len(), 100);
-        assert_eq!(Chance::of(3, 5).draw(), first[5]);
-        assert_ne!(Chance::of(4, 5).draw(), first[5]);
+    fn a_share_of_a_thousand_is_met() {
+        let mut chance = Chance::new(3, 0);
+        let hits = (0..10_000).filter(|_| chance.in_thousand(200)).count();
+        assert!((1850..2150).contains(&hits), "{hits}");
+        assert!((0..1000).all(|_| chance.in_thousand(1000)));
+        assert!(!(0..1000).any(|_| chance.in_thousand(0)));
     }
 }

@@ -24,7 +24,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("config", &["domain", "nearest"]),
     ("layout", &["domain"]),
     ("mvcc", &["domain"]),
-    ("raft", &["domain"]),
+    ("raft", &["domain", "chance"]),
     ("embedded", &["domain", "mvcc", "raft"]),
     ("recipe", &["domain"]),
     ("input", &["domain"]),

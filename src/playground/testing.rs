@@ -16,8 +16,8 @@ use crate::recipe::{Call, CallId, Failure, Input, WatchId};
 pub struct Town {
     /// The store, as everybody would see it who were there.
     pub store: Store,
-    loss: u64,
-    breaks: u64,
+    loss: u16,
+    breaks: u16,
     chance: Chance,
     now: ClusterTime,
     /// What is on its way, by when it arrives; the number keeps equal times in order.
@@ -54,7 +54,7 @@ impl Town {
             store: Store::default(),
             loss: 0,
             breaks: 0,
-            chance: Chance::new(seed),
+            chance: Chance::new(seed, 0),
             now: ClusterTime(0),
             ways: BTreeMap::new(),
             watches: BTreeMap::new(),
@@ -66,7 +66,7 @@ impl Town {
     /// The same with faults: of a thousand calls `loss` are lost on the way there, as many on the
     /// way back, and as many stuck for long. Of a thousand times that a watch has to tell
     /// something, `breaks` times it breaks.
-    pub fn faulty(self, loss: u64, breaks: u64) -> Self {
+    pub fn faulty(self, loss: u16, breaks: u16) -> Self {
         Self { loss, breaks, ..self }
     }
 
@@ -81,7 +81,7 @@ impl Town {
     }
 
     fn is_lost(&mut self) -> bool {
-        self.chance.below(1000) < self.loss
+        self.chance.in_thousand(self.loss)
     }
 
     /// Sends word to the watches that have something to tell and have not been sent it yet.
@@ -104,7 +104,7 @@ impl Town {
         let Some(following) = self.watches.get_mut(&client).filter(|following| following.watch == watch) else {
             return;
         };
-        if self.chance.below(1000) < self.breaks {
+        if self.chance.in_thousand(self.breaks) {
             self.watches.remove(&client);
             learnt.push((client, Input::WatchLost(watch)));
             return;
@@ -150,7 +150,7 @@ impl Cluster for Town {
         self.send_at(now + PATIENCE, Way::ToClient(client, Input::Answer(id, Err(Failure::Unanswered))));
         if !self.is_lost() {
             // Some calls are stuck for long and are done when their client has given them up.
-            if self.chance.below(1000) < self.loss {
+            if self.chance.in_thousand(self.loss) {
                 let late = self.chance.between(PATIENCE, PATIENCE * 4);
                 self.send_at(now + late, Way::ToStore(client, id, call));
             } else {

@@ -54,7 +54,7 @@ impl Run {
         };
         run.tally.listed(run.stage.cluster.store.revision, &[]);
         for (id, habits) in ids().zip(clients) {
-            let client = Contender::new(habits, Chance::of(seed, u64::from(id.0)));
+            let client = Contender::new(habits, Chance::new(seed, u64::from(id.0)));
             let mut told = Vec::new();
             run.stage.enter(id, client, &mut |what| told.push(what));
             run.take(&told);
