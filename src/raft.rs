@@ -18,7 +18,6 @@
 //! ```
 
 mod apply;
-mod chance;
 mod cluster;
 mod config;
 mod convert;
