@@ -9,6 +9,7 @@
 mod appearance;
 pub mod clock;
 mod embedded;
+pub mod hang_up;
 mod journal;
 pub mod logging;
 mod session;

@@ -46,9 +46,7 @@ pub fn demo(args: &DemoArgs, mut config: Config) -> Result<(), Failure> {
     })
 }
 
-fn on_threads<E: Into<Failure>>(
-    shown: impl Future<Output = Result<ExitReason, E>>,
-) -> Result<(), Failure> {
+fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()

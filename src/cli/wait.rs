@@ -55,35 +55,3 @@ async fn interrupted() {
         pending::<()>().await;
     }
 }
-
-/// Waits until nobody reads standard output any more; for ever when that cannot be told, as
-/// of a file.
-#[cfg(unix)]
-pub async fn closed_stdout() {
-    use rustix::event::{PollFd, PollFlags, poll};
-
-    // A thread that sleeps in the system: to have the runtime wait for it, standard output
-    // would have to stop blocking, for everybody who shares it.
-    let closed = tokio::task::spawn_blocking(|| {
-        let stdout = std::io::stdout();
-        loop {
-            // Errors and hang-ups are told without being asked for.
-            let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
-            match poll(&mut asked, None) {
-                Err(rustix::io::Errno::INTR) | Ok(0) => {}
-                Err(_) => return false,
-                Ok(_) => return true,
-            }
-        }
-    });
-    if !closed.await.unwrap_or(false) {
-        pending::<()>().await;
-    }
-}
-
-/// Waits until nobody reads standard output any more, which cannot be told here: the next
-/// line will.
-#[cfg(not(unix))]
-pub async fn closed_stdout() {
-    pending().await
-}

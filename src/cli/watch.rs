@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use super::args::WatchArgs;
 use super::exit::{Failure, say};
 use super::json::{self, Style};
-use super::{reading, table, wait};
+use super::{reading, table};
 use crate::config::{Config, Format};
 use crate::domain::{ClusterId, LeaseId};
 use crate::effect::Effect;
@@ -19,6 +19,7 @@ use crate::event::{Event, LinkState, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, Happening, Model, Timeline, Ui, What};
 use crate::port;
 use crate::runtime::clock::Clock;
+use crate::runtime::hang_up::stdout_hung_up;
 use crate::source;
 use crate::update::update;
 
@@ -102,7 +103,7 @@ impl Watcher {
         length: Option<Duration>,
         to: &mut impl Write,
     ) -> Result<(), Failure> {
-        let closed = wait::closed_stdout();
+        let closed = stdout_hung_up();
         tokio::pin!(closed);
         let end = Instant::now() + length.unwrap_or_default();
         // The first happening that comes after the end; those before it still get their causes.

@@ -21,8 +21,8 @@ use super::look::{KeyView, LeaseView, LockView};
 use super::named::{HasName, Named};
 use super::pending::Pending;
 use super::poll_plan::PollPlan;
-use super::replay::Replay;
 use super::raft::{Difference, difference};
+use super::replay::Replay;
 use super::timeline::Timeline;
 
 /// What is known.
