@@ -39,6 +39,8 @@ mod request;
 mod snapshot;
 mod stranded;
 mod terms;
+#[cfg(test)]
+mod testing;
 mod timer;
 mod trace;
 mod transfer;

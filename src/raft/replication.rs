@@ -409,3 +409,129 @@ impl<M: Machine> Node<M> {
         debug_assert_eq!(self.log.term(self.log.last()), Some(Term(log.last_position().term.get())), "{}", self.id);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Config, Outcome};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftMessage, Rules};
+
+    /// Runs until then and notes which entries each message carried, by its number.
+    fn watch(cluster: &mut Cluster, until: ClusterTime, calls: &mut BTreeMap<u64, u64>) {
+        while cluster.next_event().is_some_and(|next| next <= until) {
+            assert!(cluster.step());
+            for flight in cluster.picture().flights {
+                if let RaftMessage::Append { first, last, .. } = flight.what {
+                    calls.insert(flight.id, last.0 + 1 - first.0);
+                }
+            }
+        }
+        cluster.advance(until);
+    }
+
+    #[test]
+    fn what_comes_in_one_instant_goes_out_in_one_message() {
+        let (mut cluster, leader) = led(Config::default());
+        let writes: Vec<_> = (0..64).map(|note| cluster.propose(leader, note)).collect();
+        cluster.advance(cluster.now());
+        let flights = cluster.picture().flights;
+        assert_eq!(flights.len(), 2, "{flights:?}");
+        assert!(
+            flights
+                .iter()
+                .all(|flight| matches!(flight.what, RaftMessage::Append { first, last, .. } if last.0 == first.0 + 63))
+        );
+        cluster.run(millis(2));
+        assert_eq!(cluster.take_done().filter(|done| writes.contains(&done.request)).count(), 64);
+    }
+
+    #[test]
+    fn without_delay_an_instant_is_enough() {
+        let (mut cluster, leader) = led(Config { delay: std::time::Duration::ZERO, ..Config::default() });
+        let at = cluster.other(leader);
+        let now = cluster.now();
+        let asked = [cluster.propose(leader, 1), cluster.propose(at, 2), cluster.read(at)];
+        cluster.advance(now);
+        let mut done: Vec<_> = cluster.take_done().map(|done| done.request).collect();
+        done.sort();
+        assert_eq!(done, asked);
+        assert_eq!(cluster.notes(at), [1, 2]);
+    }
+
+    #[test]
+    fn followers_hear_of_a_commit_as_soon_as_the_leader_knows() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..Config::default() });
+        let write = cluster.propose(leader, 1);
+        cluster.run(millis(10));
+        assert!(matches!(cluster.outcome(write), Some(Outcome::Applied { .. })), "there and back");
+        cluster.run(millis(5));
+        assert!(cluster.nodes().into_iter().all(|id| cluster.notes(id) == [1]), "and there once more");
+    }
+
+    #[test]
+    fn an_entry_is_sent_once_to_each_follower_while_nothing_is_lost() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..Config::default() });
+        let mut calls = BTreeMap::new();
+        for note in 0..20 {
+            cluster.propose(leader, note);
+            let until = cluster.now() + millis(2);
+            watch(&mut cluster, until, &mut calls);
+        }
+        let until = cluster.now() + millis(100);
+        watch(&mut cluster, until, &mut calls);
+        assert_eq!(calls.values().sum::<u64>(), 40);
+        assert!(cluster.nodes().into_iter().all(|id| cluster.notes(id).len() == 20));
+    }
+
+    #[test]
+    fn what_was_lost_is_sent_again_with_the_next_heartbeat() {
+        let (mut cluster, leader) = led(Config::default());
+        let write = cluster.propose(leader, 1);
+        cluster.do_(Fault::Loss(1000));
+        cluster.advance(cluster.now());
+        cluster.do_(Fault::Heal);
+        assert!(matches!(cluster.wait(write, millis(60)), Some(Outcome::Applied { .. })));
+    }
+
+    #[test]
+    fn a_log_that_went_another_way_is_joined_term_by_term() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, old) = led(Config { delay: millis(5), rules, ..Config::default() });
+        cluster.do_(Fault::Isolate(old));
+        for note in 1000..1300 {
+            cluster.propose(old, note);
+        }
+        cluster.run(millis(2000));
+        let new = cluster.leader().unwrap();
+        assert_ne!(new, old);
+        for note in 0..400 {
+            cluster.propose(new, note);
+        }
+        cluster.run(millis(100));
+        cluster.do_(Fault::Heal);
+        let began = cluster.now();
+        while cluster.notes(old).len() < cluster.notes(new).len() {
+            assert!(cluster.step());
+        }
+        assert!(cluster.now().since(began) < millis(120), "{:?}", cluster.now().since(began));
+        assert_eq!(cluster.notes(old), cluster.notes(new));
+    }
+
+    #[test]
+    fn a_follower_far_behind_catches_up_in_several_messages() {
+        let (mut cluster, leader) = led(Config::default());
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Isolate(away));
+        for note in 0..3000 {
+            cluster.propose(leader, note);
+        }
+        cluster.run(millis(20));
+        cluster.do_(Fault::Heal);
+        let mut calls = BTreeMap::new();
+        let until = cluster.now() + millis(700);
+        watch(&mut cluster, until, &mut calls);
+        assert_eq!(calls.values().max(), Some(&(BATCH as u64)));
+        assert_eq!(cluster.notes(away).iter().filter(|note| **note != OWN).count(), 3000);
+    }
+}
