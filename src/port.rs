@@ -16,6 +16,7 @@ pub mod client;
 mod convert;
 pub mod error;
 pub mod pool;
+mod pulse;
 mod stream;
 mod tls;
 mod wire;

@@ -7,8 +7,9 @@ use super::reading;
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
-/// Threads beside the one that draws: the cluster is listened to while a frame is made.
-const THREADS: usize = 2;
+/// Threads beside the one that draws: the cluster is listened to while a frame is made. A second
+/// one would be woken up with the first for every answer that comes.
+const THREADS: usize = 1;
 
 /// Shows the dashboard until it is left. Nobody may hold the lock of standard output
 /// meanwhile: the terminal is asked things through it.
