@@ -5,8 +5,7 @@ use std::io::Write;
 
 use color_eyre::eyre::eyre;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, sleep_until, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Duration, Instant, sleep_until};
 
 use super::args::WatchArgs;
 use super::exit::{Failure, say};
@@ -19,15 +18,9 @@ use crate::event::{Event, LinkState, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, Happening, Model, Timeline, Ui, What};
 use crate::port;
 use crate::runtime::clock::Clock;
-use crate::source;
+use crate::source::{self, Wires};
 use crate::update::update;
 
-/// Observations that wait to be taken in; when there is no more room the source waits.
-const OBSERVATIONS: usize = 64;
-/// Bursts of lease polls that wait to be asked.
-const POLLS: usize = 4;
-/// How long the source may take to hang up.
-const HANG_UP: Duration = Duration::from_millis(50);
 /// The model remembers twice as many happenings as may wait here for a cause. Beyond that they
 /// are printed as they are: better a cause that stays unknown than an event that is lost.
 const BACKLOG: u64 = 2_048;
@@ -42,17 +35,8 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
     source::connect(&pool).await?;
     let clock = Clock::start();
     let stamps = clock.clone();
-    let (observed, observations) = mpsc::channel(OBSERVATIONS);
-    let (polls, asked) = mpsc::channel(POLLS);
-    let shutdown = CancellationToken::new();
-    let source = tokio::spawn(source::run(
-        pool,
-        reading::watching(config),
-        observed,
-        asked,
-        port::Clock::new(move || stamps.now()),
-        shutdown.clone(),
-    ));
+    let stamps = port::Clock::new(move || stamps.now());
+    let (source, Wires { observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
     let mut watcher = Watcher {
         model: Model::new(Facts::new(config.polling.budget), Ui::default()),
         clock,
@@ -63,11 +47,7 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         printer: Printer::new(config.output.format.unwrap_or(Format::Json), Style { hex: config.output.hex }),
     };
     let ended = watcher.watch(observations, args.length, to).await;
-    shutdown.cancel();
-    let stop = source.abort_handle();
-    if timeout(HANG_UP, source).await.is_err() {
-        stop.abort();
-    }
+    source.stop().await;
     ended
 }
 

@@ -8,7 +8,6 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
@@ -24,6 +23,7 @@ use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
 use crate::input::{Hits, Input, Pane};
 use crate::model::Model;
+use crate::source::Wires;
 use crate::update::update;
 use crate::view;
 
@@ -36,14 +36,6 @@ const DRAIN: Duration = Duration::from_millis(8);
 /// The time from one tick that a deadline asks for to the next, at least: a deadline that is
 /// always past would not let the loop sleep.
 const TICK: Duration = Duration::from_millis(5);
-
-/// The channels to and from the source.
-pub struct Wires {
-    /// What it learns.
-    pub observations: mpsc::Receiver<Stamped<Observation>>,
-    /// The leases it is to ask.
-    pub polls: mpsc::Sender<Vec<LeaseId>>,
-}
 
 /// The dashboard while it is shown.
 pub struct Session {
