@@ -1,4 +1,4 @@
-//! What ends a command early: Ctrl-C, and a reader that went away.
+//! What ends a command early: Ctrl-C, being told to end, and a reader that went away.
 
 use std::future::{Future, pending};
 
@@ -6,7 +6,8 @@ use color_eyre::eyre::WrapErr as _;
 
 use super::exit::Failure;
 
-/// Runs a command's future on this thread until it is done or somebody presses Ctrl-C.
+/// Runs a command's future on this thread until it is done, somebody presses Ctrl-C, or it is
+/// told to end, as service managers and `timeout` do.
 ///
 /// One thread: a one-shot command is over before a second one had started.
 pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -29,10 +30,31 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
 }
 
 async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without the handler Ctrl-C ends the program by itself.
-        pending::<()>().await;
+    // Without a handler a signal ends the program by itself.
+    let pressed = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = pressed => {}
+        () = terminated() => {}
     }
+}
+
+#[cfg(unix)]
+async fn terminated() {
+    use tokio::signal::unix::{SignalKind, signal};
+
+    match signal(SignalKind::terminate()) {
+        Ok(mut told) => drop(told.recv().await),
+        Err(_) => pending().await,
+    }
+}
+
+#[cfg(not(unix))]
+async fn terminated() {
+    pending().await
 }
 
 /// Waits until nobody reads standard output any more; for ever when that cannot be told, as
