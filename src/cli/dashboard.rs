@@ -12,8 +12,9 @@ use crate::model::ui::Demo;
 use crate::runtime::{self, ExitReason, Inside, RuntimeError};
 use crate::server;
 
-/// Threads beside the one that draws: the cluster is listened to while a frame is made.
-const THREADS: usize = 2;
+/// Threads beside the one that draws: the cluster is listened to while a frame is made. A second
+/// one would be woken up with the first for every answer that comes.
+const THREADS: usize = 1;
 /// How long messages between members of the demo take: long enough to be seen in slow motion,
 /// and short beside the timeouts of elections.
 const DELAY: Duration = Duration::from_millis(5);

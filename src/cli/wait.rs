@@ -1,4 +1,4 @@
-//! What ends a command early: Ctrl-C, and a reader that went away.
+//! What ends a command early: Ctrl-C, being told to end, and a reader that went away.
 
 use std::future::{Future, pending};
 
@@ -6,7 +6,8 @@ use color_eyre::eyre::WrapErr as _;
 
 use super::exit::Failure;
 
-/// Runs a command's future on this thread until it is done or somebody presses Ctrl-C.
+/// Runs a command's future on this thread until it is done, somebody presses Ctrl-C, or it is
+/// told to end, as service managers and `timeout` do.
 ///
 /// One thread: a one-shot command is over before a second one had started.
 pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -29,29 +30,30 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
 }
 
 /// Waits until somebody presses Ctrl-C or the system says to end.
+pub async fn interrupted() {
+    // Without a handler a signal ends the program by itself.
+    let pressed = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = pressed => {}
+        () = terminated() => {}
+    }
+}
+
 #[cfg(unix)]
-pub async fn told_to_stop() {
+async fn terminated() {
     use tokio::signal::unix::{SignalKind, signal};
 
     match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            () = interrupted() => {}
-            _ = terminate.recv() => {}
-        },
-        // Without the handler the signal ends the program by itself.
-        Err(_) => interrupted().await,
+        Ok(mut told) => drop(told.recv().await),
+        Err(_) => pending().await,
     }
 }
 
-/// Waits until somebody presses Ctrl-C.
 #[cfg(not(unix))]
-pub async fn told_to_stop() {
-    interrupted().await;
-}
-
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without the handler Ctrl-C ends the program by itself.
-        pending::<()>().await;
-    }
+async fn terminated() {
+    pending().await
 }

@@ -249,6 +249,13 @@ impl Facts {
         difference == Difference::Clock
     }
 
+    /// Takes note of what is over: it needs no attention any more. The history keeps it.
+    pub(crate) fn dismiss(&mut self) {
+        self.link.noted_gaps = self.link.gaps;
+        self.link.replaced_cluster = None;
+        self.bump();
+    }
+
     /// Notes what is watched from now on.
     pub(crate) fn set_scope(&mut self, ranges: Vec<KeyRange>) {
         self.listing.done.retain(|done| ranges.iter().any(|range| range.overlaps(done)));
