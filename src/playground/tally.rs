@@ -94,8 +94,10 @@ pub struct OfLock {
     pub expired: u64,
     /// How often a client noticed that its lease or key was gone.
     pub lost: u64,
-    /// What was wrong first, in words.
-    pub first_violation: Option<String>,
+    /// The first of those whose turn it was not, in words.
+    pub first_out_of_turn: Option<String>,
+    /// The first of those that took it from another, in words.
+    pub first_double: Option<String>,
     queue: Queue,
     waits: Samples,
     holds: Samples,
@@ -148,6 +150,11 @@ impl Tally {
     /// How many terms began while it was watched, and which the last is.
     pub fn terms(&self) -> (u64, Term) {
         (self.first_term.map_or(0, |first| self.term.0.saturating_sub(first.0)), self.term)
+    }
+
+    /// How many times a client took a lock that the history does not reach yet.
+    pub fn pending(&self) -> usize {
+        self.locks.values().map(|lock| lock.pending.len()).sum()
     }
 
     /// The cluster is in this term: whoever starts a cluster says 0 first.
@@ -318,14 +325,14 @@ impl OfLock {
         if let Some((other, token)) = self.holders.first_key_value() {
             let what = format!("{client} (revision {created}) while {other} (revision {token}) believed it held");
             self.double_holders += 1;
-            self.violation(at, &name, &what);
+            self.first_double.get_or_insert_with(|| in_words(at, &name(), &what));
         }
         self.holders.insert(client, created);
         if created < self.last_acquired {
             let what = format!("{client} (revision {created}) took it after revision {}", self.last_acquired);
             self.fifo_violations += 1;
             self.judged += 1;
-            self.violation(at, &name, &what);
+            self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
         } else {
             self.last_acquired = created;
             self.pending.push(acquisition);
@@ -346,19 +353,17 @@ impl OfLock {
                         let first = first.map_or("nobody".into(), |first| format!("revision {first}"));
                         let what = format!("{client} (revision {created}) took it when, at {seen}, {first} was first");
                         self.fifo_violations += 1;
-                        self.violation(at, &name, &what);
+                        self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
                     }
                 }
             }
         }
     }
+}
 
-    fn violation(&mut self, at: ClusterTime, name: &impl Fn() -> String, what: &str) {
-        if self.first_violation.is_none() {
-            let seconds = Duration::from_micros(at.0).as_secs_f64();
-            self.first_violation = Some(format!("{} at {seconds:.3} s: {what}", name()));
-        }
-    }
+fn in_words(at: ClusterTime, name: &str, what: &str) -> String {
+    let seconds = at.since(ClusterTime(0)).as_secs_f64();
+    format!("{name} at {seconds:.3} s: {what}")
 }
 
 impl LockOf {
