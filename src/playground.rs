@@ -18,6 +18,7 @@ pub mod company;
 mod contender;
 pub mod dial;
 mod journal;
+pub mod rehearsal;
 pub mod stage;
 pub mod summary;
 pub mod tally;
@@ -29,6 +30,7 @@ mod tests;
 pub use cast::Cast;
 pub use company::Company;
 pub use contender::{Contender, Habits, LockOf, Span};
+pub use rehearsal::Rehearsal;
 pub use summary::Summary;
 pub use tally::{Spread, Tally};
 

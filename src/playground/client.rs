@@ -25,7 +25,7 @@ use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer
 
 /// How long a call may take by the cluster's clock. Shorter than a third of the leases, so that
 /// a member that answers nothing is left before the lease has run out.
-const DEADLINE: Duration = Duration::from_millis(1_500);
+pub const DEADLINE: Duration = Duration::from_millis(1_500);
 
 /// How long a client may take to give up what it has, by the wall's clock.
 const FAREWELL: Duration = Duration::from_secs(3);

@@ -20,7 +20,6 @@ use super::dial::Dial;
 use super::journal::Journal;
 use super::{Cast, ClientId, Contender, Note, Seen, Tally};
 use crate::chance::Chance;
-use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, Term};
 use crate::recipe::Input;
 
@@ -73,7 +72,7 @@ impl Company {
         let leave = all.child_token();
         let mut tally = Tally::new(cast.locks());
         if let Some(term) = began {
-            tally.term(ClusterTime(0), term);
+            tally.begins(term);
         }
         let (judged, mut open) = watch::channel(Open::default());
         let judge = tokio::spawn(judge(tally, read, judged));
@@ -143,7 +142,7 @@ async fn judge(mut tally: Tally, mut notes: mpsc::Receiver<Note>, judged: watch:
         match note {
             Note::Client(told) => tally.told(&told),
             Note::Store(at, Seen::Changed(changes)) => tally.changed(at, &changes),
-            Note::Store(at, Seen::Term(term)) => tally.term(at, term),
+            Note::Store(at, Seen::Term(term)) => tally.term_led(at, term),
             Note::Store(_, Seen::Listed { revision, keys }) => {
                 tally.listed(revision, &keys);
                 read = true;

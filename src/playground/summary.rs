@@ -22,9 +22,11 @@ pub struct Summary {
     pub lock: Key,
     /// Every lock, the one that it was about first.
     pub locks: Vec<LockSummary>,
+    /// How many leaders were elected, as far as was seen.
+    pub elections: usize,
     /// How many terms began.
-    pub elections: u64,
-    /// The last term.
+    pub terms: u64,
+    /// The highest term.
     pub term: Term,
     /// What was expected.
     pub expectations: Vec<Expectation>,
@@ -79,18 +81,21 @@ impl Summary {
     pub fn of(cast: &Cast, seed: u64, length: Duration, tally: &Tally) -> Self {
         let (about, others): (Vec<_>, Vec<_>) = tally.locks().iter().partition(|(lock, _)| **lock == cast.lock);
         let locks = about.iter().chain(&others).map(|(lock, of)| LockSummary::of(lock, of)).collect();
-        let (elections, term) = tally.terms();
         let (moments, timeline_cut) = tally.moments();
+        let mut timeline: Vec<_> = moments.cloned().collect();
+        // Terms are looked up afterwards.
+        timeline.sort_by_key(|moment| moment.at);
         Self {
             scenario: cast.scenario,
             seed,
             length,
             lock: cast.lock.name().clone(),
             locks,
-            elections,
-            term,
+            elections: tally.elections(),
+            terms: tally.terms(),
+            term: tally.highest_term(),
             expectations: vec![handed_over(cast, tally), in_order(tally), one_at_a_time(tally)],
-            timeline: moments.cloned().collect(),
+            timeline,
             timeline_cut,
         }
     }

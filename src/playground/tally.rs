@@ -6,11 +6,11 @@
 //! the clients believed, by the order in which they said so. However long a run is, what is
 //! kept of it is bounded: counts for ever, samples and moments for the latest of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::{ClientId, LockOf, Told, What};
-use crate::domain::raft::ClusterTime;
+use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::domain::{Key, KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::{Belief, Standing, Step};
 
@@ -56,7 +56,7 @@ pub enum Happening {
     Expired(Revision, Duration),
     /// It came back, as a new client.
     Returned,
-    /// The cluster is in this term.
+    /// The cluster has a leader in this term.
     Term(Term),
 }
 
@@ -67,8 +67,10 @@ pub struct Tally {
     clients: BTreeMap<ClientId, Actor>,
     moments: VecDeque<Moment>,
     moments_cut: u64,
-    first_term: Option<Term>,
-    term: Term,
+    /// The term it began in, the highest that began, and those that somebody led.
+    began: Option<Term>,
+    highest: Term,
+    led: BTreeSet<Term>,
 }
 
 /// What came of one lock.
@@ -147,9 +149,19 @@ impl Tally {
         (self.moments.iter(), self.moments_cut)
     }
 
-    /// How many terms began while it was watched, and which the last is.
-    pub fn terms(&self) -> (u64, Term) {
-        (self.first_term.map_or(0, |first| self.term.0.saturating_sub(first.0)), self.term)
+    /// How many leaders were elected in the run, as far as was seen.
+    pub fn elections(&self) -> usize {
+        self.led.iter().filter(|term| self.began.is_none_or(|began| **term > began)).count()
+    }
+
+    /// How many terms began in the run.
+    pub fn terms(&self) -> u64 {
+        self.began.map_or(0, |began| self.highest.0.saturating_sub(began.0))
+    }
+
+    /// The highest term.
+    pub const fn highest_term(&self) -> Term {
+        self.highest
     }
 
     /// How many times a client took a lock that the history does not reach yet.
@@ -157,14 +169,33 @@ impl Tally {
         self.locks.values().map(|lock| lock.pending.len()).sum()
     }
 
-    /// The cluster is in this term: whoever starts a cluster says 0 first.
-    pub fn term(&mut self, at: ClusterTime, term: Term) {
-        if self.first_term.is_none() {
-            self.first_term = Some(term);
-        }
-        if term > self.term {
-            self.term = term;
+    /// The run begins in this term: 0 for who starts the cluster.
+    pub fn begins(&mut self, term: Term) {
+        self.began = Some(term);
+        self.highest = term;
+    }
+
+    /// A term began; whether somebody won it is not said.
+    pub fn term_began(&mut self, term: Term) {
+        self.began.get_or_insert(term);
+        self.highest = self.highest.max(term);
+    }
+
+    /// Somebody leads this term: an answer was given in it.
+    pub fn term_led(&mut self, at: ClusterTime, term: Term) {
+        self.term_began(term);
+        if self.led.insert(term) {
             self.moment(Moment { at, lock: Key::default(), client: None, what: Happening::Term(term) });
+        }
+    }
+
+    /// What an embedded cluster knows of its latest terms.
+    pub fn terms_were(&mut self, records: &[TermRecord]) {
+        for record in records {
+            self.term_began(record.term);
+            if let Some((_, at)) = record.leader {
+                self.term_led(at, record.term);
+            }
         }
     }
 
