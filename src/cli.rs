@@ -18,6 +18,7 @@ use crate::runtime;
 pub mod args;
 mod cluster;
 mod dashboard;
+mod demo;
 mod document;
 mod embedded;
 mod evident;
@@ -83,6 +84,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
             cluster::run(args, &settings.config, &mut out)?;
+        }
+        Command::Demo(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            demo::run(args, &settings.config, &mut out)?;
         }
         _ => {
             let settings = Settings::read(cli)?;

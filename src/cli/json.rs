@@ -17,12 +17,14 @@ use crate::domain::{ClusterId, LeaseId, MemberId, Revision};
 use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
+mod demo;
 mod harmless;
 mod lease;
 mod lock;
 mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
+pub use demo::{Run, recipe};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
