@@ -10,6 +10,7 @@
 //!                  Fault (kill, pause)
 //! ```
 
+mod authority;
 pub mod door;
 mod driver;
 mod gate;
