@@ -164,8 +164,18 @@ impl Driver {
         }
     }
 
+    /// Takes back what waits for a leader when its caller has gone away.
+    fn withdraw(&mut self) {
+        if !self.seats.values().any(|seat| seat.board.borrow().leader.is_none()) {
+            return;
+        }
+        let waiting = &self.waiting;
+        self.cluster.withdraw(|request| waiting.get(&request).is_some_and(oneshot::Sender::is_closed));
+    }
+
     /// Moves the cluster on and hands out what that led to.
     async fn turn(&mut self) {
+        self.withdraw();
         if !self.pace.is_frozen() {
             self.cluster.advance(self.pace.now());
         }
