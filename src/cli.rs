@@ -25,6 +25,7 @@ mod exit;
 mod info;
 mod json;
 mod leases;
+mod lines;
 mod logging;
 mod ls;
 mod members;
