@@ -1,6 +1,7 @@
 //! lockscope: an inspector and playground for etcd locks and Raft state.
 #![forbid(unsafe_code)]
 
+pub mod chance;
 pub mod cli;
 pub mod config;
 pub mod domain;
@@ -12,8 +13,10 @@ pub mod layout;
 pub mod model;
 pub mod mvcc;
 pub mod nearest;
+pub mod playground;
 pub mod port;
 pub mod raft;
+pub mod recipe;
 pub mod runtime;
 pub mod server;
 pub mod source;

@@ -18,7 +18,6 @@
 //! ```
 
 mod apply;
-mod chance;
 mod cluster;
 mod config;
 mod convert;
@@ -38,6 +37,7 @@ mod read;
 mod replication;
 mod request;
 mod snapshot;
+mod stranded;
 mod terms;
 mod timer;
 mod trace;

@@ -25,8 +25,6 @@ mod members;
 mod prompt;
 mod raft;
 #[cfg(test)]
-mod raft_tests;
-#[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;

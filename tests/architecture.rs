@@ -19,11 +19,12 @@ use reach::{reach, test_modules};
 const MODULES: &[(&str, &[&str])] = &[
     // pure
     ("domain", &[]),
+    ("chance", &[]),
     ("nearest", &[]),
     ("config", &["domain", "nearest"]),
     ("layout", &["domain"]),
     ("mvcc", &["domain"]),
-    ("raft", &["domain"]),
+    ("raft", &["domain", "chance"]),
     ("embedded", &["domain", "mvcc", "raft"]),
     ("recipe", &["domain"]),
     ("input", &["domain"]),
@@ -39,7 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("engine", &["domain", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
     ("server", &["domain", "mvcc", "embedded"]),
-    ("playground", &["domain", "config", "recipe", "event", "effect", "port"]),
+    ("playground", &["domain", "chance", "config", "recipe", "event", "effect", "port", "mvcc", "embedded"]),
     (
         "runtime",
         &[

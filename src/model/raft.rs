@@ -130,7 +130,7 @@ pub fn ballots(picture: &RaftPicture) -> Vec<Ballot> {
             _ => Vote::Asked,
         };
         let votes = voters().map(|voter| (voter, vote(voter))).collect();
-        Ballot { candidate: node.id, term: Term(node.term.0 + 1), pre: true, votes, won: false }
+        Ballot { candidate: node.id, term: Term(node.term.0.saturating_add(1)), pre: true, votes, won: false }
     });
     of_term.chain(of_next).collect()
 }

@@ -70,7 +70,8 @@ impl<M: Machine> Node<M> {
         let after = if self.raft.role().is_leader() {
             self.raft.peers().next().map(|_| rules.heartbeat)
         } else {
-            self.has_vote().then(|| self.chance.between(rules.election_min, rules.election_max))
+            let may_stand = self.has_vote() || self.is_stranded();
+            may_stand.then(|| self.chance.between(rules.election_min, rules.election_max))
         };
         self.timer = after.map(|after| world.alarm(after));
     }
@@ -80,7 +81,10 @@ impl<M: Machine> Node<M> {
         self.timer = None;
         if self.raft.role().is_leader() {
             self.raft.handle_election_timeout();
-        } else if self.has_vote() {
+            return;
+        }
+        self.go_back(world);
+        if self.has_vote() {
             if world.rules.pre_vote && convert::voters(self.raft.config()).count() > 1 {
                 self.ask_before_standing(world);
             } else {

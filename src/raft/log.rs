@@ -31,6 +31,10 @@ impl<C> Body<C> {
         }
     }
 
+    pub(super) const fn is_members(&self) -> bool {
+        matches!(self, Self::Members(_))
+    }
+
     pub(super) const fn kind(&self) -> EntryKind {
         match self {
             Self::Term => EntryKind::Term,

@@ -164,16 +164,18 @@ impl<M: Machine> Node<M> {
         }
     }
 
-    /// A node that was removed asks for a vote: it hears why nobody listens to it. To all else
-    /// it says there is no answer. etcd's members refuse such a connection with the same words.
-    pub(super) fn tell_removed(&mut self, from: NodeId, message: &Message<M>) {
+    /// A node that was removed asks for a vote: it hears why nobody listens to it, as etcd's
+    /// members tell such a peer when it connects. Whether it was that; all else that it says,
+    /// the last words of a leader that removed itself among it, is taken in as ever.
+    pub(super) fn tell_removed(&mut self, from: NodeId, message: &Message<M>) -> bool {
         let (asked, pre_vote) = match message {
             Message::PreVote { term, .. } => (*term, true),
             Message::Raft { message: call @ noraft::Message::RequestVoteCall { .. }, .. } => {
                 (convert::term(call.term()), false)
             }
-            _ => return,
+            _ => return false,
         };
         self.outbox.letter(from, Message::Removed { asked, pre_vote });
+        true
     }
 }

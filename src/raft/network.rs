@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::chance::Chance;
 use super::message::Message;
 use super::{Config, Machine};
+use crate::chance::Chance;
 use crate::domain::raft::{ClusterTime, Flight, NetworkPicture, NodeId};
 
 /// What is on its way, and the rules it travels by.

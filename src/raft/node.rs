@@ -11,7 +11,6 @@ use std::sync::Arc;
 
 use noraft::Role;
 
-use super::chance::Chance;
 use super::election::Ballot;
 use super::log::Log;
 use super::membership::Membership;
@@ -24,6 +23,7 @@ use super::timer::{Alarm, Purpose};
 use super::transfer::Handover;
 use super::world::World;
 use super::{Machine, RequestId, convert};
+use crate::chance::Chance;
 use crate::domain::raft::{ClusterTime, Life, NodeId};
 use crate::domain::{RaftIndex, Term};
 
@@ -134,8 +134,7 @@ impl<M: Machine> Node<M> {
     /// Takes in a message.
     pub(super) fn receive(&mut self, from: NodeId, message: Message<M>, world: &mut World<M>) {
         self.dirty = true;
-        if self.membership.removed.contains(&from) {
-            self.tell_removed(from, &message);
+        if self.membership.removed.contains(&from) && self.tell_removed(from, &message) {
             return;
         }
         match message {

@@ -126,7 +126,10 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::PreviousNode => raft::next_node(model, -1),
         Action::EntryBefore => raft::go_to_entry(model, false),
         Action::EntryAfter => raft::go_to_entry(model, true),
-        Action::Elections => ui.raft.elections = !ui.raft.elections,
+        Action::Elections => {
+            ui.raft.elections = !ui.raft.elections;
+            ui.focus = ui.raft.elections.then_some(crate::input::Pane::Terms);
+        }
         Action::Node(deed) => return faults::node(model, deed),
         Action::Heal => return faults::cluster(model, Fault::Heal),
         Action::Pace(pace) => return faults::pace(model, pace),

@@ -268,15 +268,4 @@ mod tests {
         assert_eq!(world.keys("K"), []);
         assert_eq!(world.toast(), "the embedded cluster has told of no node yet");
     }
-
-    #[test]
-    fn going_through_nodes_by_motion_stays_inside() {
-        let mut world = world();
-        world.keys("r");
-        world.shown(crate::input::Pane::Nodes, 3, 3);
-        for _ in 0..5 {
-            world.keys("<Down>");
-        }
-        assert_eq!(fault(&world.keys("k")), "kill n3");
-    }
 }

@@ -159,6 +159,62 @@ mod tests {
         assert_eq!(world.model.ui.raft.entry(picture), RaftIndex(5));
     }
 
+    /// Shows the world's picture after a change of it.
+    fn tell(world: &mut World, change: impl FnOnce(&mut RaftPicture)) {
+        let mut picture = world.model.live().raft.as_deref().cloned().unwrap();
+        change(&mut picture);
+        world.observe(Observation::Raft(Box::new(picture)));
+    }
+
+    #[test]
+    fn a_picture_is_drawn_where_it_is_shown_and_twenty_times_a_second_at_most() {
+        let mut world = world();
+        world.keys("6");
+        world.pass(1_000);
+        let (drawn, version) = (world.now(), world.model.version());
+        world.pass(1);
+        tell(&mut world, |picture| picture.now = ClusterTime(9));
+        tell(&mut world, |picture| picture.nodes[0].term = Term(8));
+        assert_eq!(world.model.version(), version, "the log shows nothing of it");
+        assert_eq!(world.model.next_frame(drawn), None);
+        tell(&mut world, |picture| picture.paused = true);
+        assert!(world.model.version() > version, "every screen says that the clock stands still");
+        world.keys("r");
+        world.pass(1_000);
+        let (drawn, version) = (world.now(), world.model.version());
+        world.pass(3);
+        assert_eq!(world.model.next_frame(drawn), None, "nothing moved since");
+        tell(&mut world, |_| ());
+        assert_eq!(world.model.next_frame(drawn), None, "nor is it news to say the same again");
+        tell(&mut world, |picture| picture.now = ClusterTime(10));
+        assert_eq!(world.model.version(), version);
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + crate::domain::Millis(50)));
+    }
+
+    #[test]
+    fn with_reduced_motion_only_what_happened_is_drawn() {
+        let mut world = world();
+        world.keys("r");
+        world.model.ui.reduce_motion = true;
+        world.pass(1_000);
+        let drawn = world.now();
+        world.pass(1);
+        tell(&mut world, |picture| picture.now = ClusterTime(9));
+        assert_eq!(world.model.next_frame(drawn), None);
+        tell(&mut world, |picture| picture.nodes[0].term = Term(8));
+        assert_eq!(world.model.next_frame(drawn), Some(drawn + crate::domain::Millis(500)));
+    }
+
+    #[test]
+    fn a_screen_that_is_held_still_shows_the_picture_of_that_moment() {
+        let mut world = world();
+        world.keys("r ");
+        let drawn = world.now();
+        tell(&mut world, |picture| picture.nodes[0].term = Term(8));
+        assert_eq!(world.model.shown().raft.as_deref().unwrap().nodes[0].term, Term(7));
+        assert_eq!(world.model.next_frame(drawn), None);
+    }
+
     #[test]
     fn enter_on_a_member_shows_its_node() {
         let mut world = world();

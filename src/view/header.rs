@@ -37,7 +37,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let must = columns_of(&Line::from(left.clone()));
     let room = area.width.saturating_sub(2);
     // The place gets its due before the raft index and the term do.
-    let due = columns_of(&Line::from(place(live, PLACE, theme)));
+    // Where a demo's members listen is of no interest beside how they are.
+    let due = if model.ui.demo.is_some() { 0 } else { columns_of(&Line::from(place(live, PLACE, theme))) };
     let right = right_line(shown, room.saturating_sub(must + 2 + due), theme);
     let spare = room.saturating_sub(must + 2 + columns_of(&right));
     left.extend(place(live, usize::from(spare), theme));

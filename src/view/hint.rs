@@ -63,7 +63,7 @@ fn draw_row(canvas: &mut Canvas<'_>, row: Rect, pieces: Vec<Piece<'_>>) {
 
 fn about(demo: &Demo) -> String {
     let members = if demo.members == 1 { "one member".into() } else { format!("{} members", demo.members) };
-    format!("An etcd cluster of {members} and its clients run inside this program: {PLAYGROUND}.")
+    format!("etcd with {members}, and its clients, inside this program: {PLAYGROUND}")
 }
 
 /// The keys, as many in a line as there is room for.

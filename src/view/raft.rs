@@ -8,6 +8,8 @@ mod ring;
 #[cfg(test)]
 pub mod sample;
 mod terms;
+#[cfg(test)]
+mod tests;
 mod told;
 pub mod words;
 
@@ -40,9 +42,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
     };
     let draw_log = |canvas: &mut Canvas<'_>, area: Rect| log::draw(canvas, area, picture, selected, entry);
     if size <= Size::Single {
-        // The ring needs a few rows whatever the logs want.
-        let (upper, lower) = bottom(area, log_rows.min(area.height.saturating_sub(9)).max(4));
-        let (ring, table) = left(upper, percent(upper.width, 54, 30));
+        // The table shows every node, whatever the logs want.
+        let least = u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX).saturating_add(3).max(9);
+        let (upper, lower) = bottom(area, log_rows.min(area.height.saturating_sub(least)).max(4));
+        let (ring, table) = left(upper, percent(upper.width, 52, 30));
         cluster::draw(canvas, ring, picture, selected, focused == Pane::Nodes);
         nodes::draw(canvas, table, picture, selected);
         if ui.raft.elections {
@@ -89,7 +92,7 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture) {
     let dot = theme.glyphs.dot;
     let rules = &picture.rules;
     let parts = [
-        format!("embedded cluster, seed {}", picture.seed),
+        format!("seed {}", picture.seed),
         PLAYGROUND.to_owned(),
         format!("heartbeat every {}", lasting(rules.heartbeat)),
     ];

@@ -1,6 +1,6 @@
 //! One run: a cluster, clients, and things that go wrong, all drawn from one seed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use lockscope::domain::raft::{ClusterTime, Fault, Life, NodeId, Rules};
@@ -129,6 +129,10 @@ impl Play {
 
     /// Lets things go wrong for a while, mends them, and looks whether all is well.
     pub fn run(&mut self) -> Result<Seen, String> {
+        self.try_to_run().map_err(|why| format!("{why}\n{}", summary(&self.cluster)))
+    }
+
+    fn try_to_run(&mut self) -> Result<Seen, String> {
         let end = ClusterTime::default() + TROUBLE;
         while self.cluster.now() < end {
             let next = self.cluster.now() + self.chance.millis(30);
@@ -249,9 +253,12 @@ impl Play {
         request
     }
 
-    /// Whether a write was answered with success.
-    pub fn is_open(&self, request: RequestId) -> bool {
-        self.puts.contains_key(&request)
+    /// Whether a node has neither answered a write nor taken it in. A node that got it in a
+    /// snapshot has done that and cannot answer.
+    pub fn is_open(&self, node: NodeId, request: RequestId) -> bool {
+        let journal = |id| self.cluster.node(id).map(|node| &node.machine().journal);
+        let has = |value| journal(node).is_some_and(|journal| journal.contains(&value));
+        self.puts.get(&request).is_some_and(|put| !has(put.value))
     }
 
     fn read(&mut self, node: NodeId) -> Result<(), String> {
@@ -325,6 +332,13 @@ impl Play {
 
     fn mend(&mut self) {
         self.cluster.fault(&Fault::Heal).unwrap();
+        // A node that was added by a leader whose word never counted calls elections for ever. Who
+        // is loyal to a leader does not listen to it (§6, at the end); plain Raft has no remedy.
+        let rules = self.cluster.picture().rules;
+        let members = liveness::members(&self.cluster);
+        if !rules.pre_vote && !rules.check_quorum && self.cluster.nodes().iter().any(|id| !members.contains(id)) {
+            self.cluster.fault(&Fault::CheckQuorum(true)).unwrap();
+        }
         for id in self.cluster.nodes() {
             match self.cluster.node(id).unwrap().life() {
                 Life::Up => {}
@@ -333,4 +347,30 @@ impl Play {
             }
         }
     }
+}
+
+/// The nodes in a few words each, for who looks into a failure.
+pub fn summary(cluster: &Cluster) -> String {
+    let line = |id: NodeId| {
+        let node = cluster.node(id).unwrap();
+        let members = node.members();
+        let ids = |ids: &BTreeSet<NodeId>| ids.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
+        format!(
+            "{id} {:?} {:?} term {} leader {:?} log {}..{} commit {} applied {} voters {} incoming {} learners {}",
+            node.life(),
+            node.role(),
+            node.term(),
+            node.leader(),
+            node.snapshot(),
+            node.last(),
+            node.commit(),
+            node.applied(),
+            ids(&members.voters),
+            ids(&members.incoming),
+            ids(&members.learners),
+        )
+    };
+    let picture = cluster.picture();
+    let nodes: Vec<_> = cluster.nodes().into_iter().map(line).collect();
+    format!("{}\n{:?}\n{:?}", nodes.join("\n"), picture.rules, picture.network)
 }

@@ -101,8 +101,8 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Leases, &[key('/')], Action::Filter, "Show only the leases that match; a leading ! shows the others")
         .hint(35, &[key('/')], "filter"),
     row(Context::Members, &[ENTER], Action::Open, "Show what goes on between the members").hint(30, &[ENTER], "raft"),
-    row(Context::Raft, &[TAB], Action::NextNode, "Select the next node, as the arrows do").hint(21, &[TAB], "node"),
-    row(Context::Raft, &[BACK_TAB], Action::PreviousNode, "Select the node before"),
+    row(Context::Raft, &[TAB, DOWN], Action::NextNode, "Select the next node").hint(21, &[TAB], "node"),
+    row(Context::Raft, &[BACK_TAB, UP], Action::PreviousNode, "Select the node before"),
     row(Context::Raft, &[LEFT], Action::EntryBefore, "Select the log entry before").hint(36, &[LEFT, RIGHT], "entry"),
     row(Context::Raft, &[RIGHT], Action::EntryAfter, "Select the log entry after; behind the last, follow the newest"),
     row(
@@ -125,7 +125,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Raft, &[key('p')], Action::Node(Deed::PauseOrResume), "Stop the selected node, or let it go on").hint(
         32,
         &[key('p')],
-        "stop",
+        "pause node",
     ),
     row(Context::Raft, &[key('c')], Action::Node(Deed::Campaign), "Have the selected node stand for election").hint(
         30,

@@ -108,7 +108,7 @@ fn done(fault: Fault, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match fault {
         Fault::Kill(node) => write!(f, "killed {node}"),
         Fault::Start(node) => write!(f, "started {node}"),
-        Fault::Pause(node) => write!(f, "stopped {node}: it answers nothing"),
+        Fault::Pause(node) => write!(f, "paused {node}: it answers nothing"),
         Fault::Resume(node) => write!(f, "{node} goes on"),
         Fault::Isolate(node) => write!(f, "{node} is cut off from all others"),
         Fault::Cut(one, other) => write!(f, "{one} and {other} cannot reach each other"),

@@ -56,7 +56,8 @@ impl RaftUi {
     pub fn go_to_entry(&mut self, picture: &RaftPicture, forward: bool) {
         let last = raft::last(picture);
         let at = self.entry(picture);
-        let (oldest, to) = (RaftIndex(1.min(last.0)), if forward { at.0 + 1 } else { at.0.saturating_sub(1) });
+        let (oldest, to) =
+            (RaftIndex(1.min(last.0)), if forward { at.0.saturating_add(1) } else { at.0.saturating_sub(1) });
         self.entry = if to > last.0 { None } else { Some(RaftIndex(to).max(oldest)) };
     }
 

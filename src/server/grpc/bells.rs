@@ -289,7 +289,7 @@ mod tests {
         let behind = Behind::new();
         let bells = Arc::new(Bells::new(&behind.door));
         tokio::spawn(Arc::clone(&bells).run(behind.door.clone(), CancellationToken::new()));
-        let short = LEADERLESS - Duration::from_millis(1);
+        let short = LEADERLESS * 9 / 10;
         for _ in 0..3 {
             let leader = behind.board.borrow().leader;
             behind.board.send_modify(|board| board.leader = None);

@@ -3,6 +3,7 @@
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
+use std::future::ready;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
@@ -45,7 +46,7 @@ impl Service<http::Request<Body>> for ElectionServer {
                 "/v3electionpb.Election/Campaign" => unary(call, |request| api.as_client(request, campaign)).await,
                 "/v3electionpb.Election/Proclaim" => unary(call, |request| api.as_client(request, proclaim)).await,
                 "/v3electionpb.Election/Leader" => unary(call, |request| api.as_client(request, leader)).await,
-                "/v3electionpb.Election/Observe" => streaming(call, |request| observe(&api, request)).await,
+                "/v3electionpb.Election/Observe" => streaming(call, |request| ready(observe(&api, request))).await,
                 "/v3electionpb.Election/Resign" => unary(call, |request| api.as_client(request, resign)).await,
                 other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
             })
@@ -58,16 +59,16 @@ async fn campaign(api: &Api, request: CampaignRequest) -> Result<PbCampaignRespo
     let lease = api.session(LeaseId(lease)).await?;
     let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
     let entering = enter(api.clone(), key.clone(), lease, value.clone());
-    let Entered { own, said, revision, mut place } = recipe::to_its_end(api, entering).await?;
+    let Entered { own, said, revision, place } = recipe::to_its_end(api, entering).await?;
+    // From here on a caller who goes away gives the key up, also one that was there before.
+    let place = place.unwrap_or_else(|| Place::new(api, &key, own));
     if said.is_some_and(|said| said != value) {
         say(api, &key, own, lease, value).await?;
     }
-    if let Err(status) = api.wait_for_predecessors(&queue, own).await {
-        // etcd gives the key up only for a caller who went away; who gets an error may come back.
-        place.keep();
-        return Err(status);
-    }
+    let waited = api.wait_for_predecessors(&queue, own).await;
+    // etcd gives the key up only for a caller who went away; who gets an error may come back.
     place.keep();
+    waited?;
     Ok(PbCampaignResponse {
         header: Some(header::at(&api.door, revision)),
         leader: Some(PbLeaderKey { name, key: key.to_vec(), rev: own.0, lease: lease.0 }),
@@ -81,7 +82,8 @@ struct Entered {
     /// What it says, when it was there before.
     said: Option<Vec<u8>>,
     revision: Revision,
-    place: Place,
+    /// What this call has to give up if its caller leaves; none if the key was there before.
+    place: Option<Place>,
 }
 
 /// Puts the key in the queue, or finds that it is there.
@@ -94,15 +96,14 @@ async fn enter(api: Api, key: Key, lease: LeaseId, value: Vec<u8>) -> Result<Ent
             failure: vec![Op::Range(recipe::get(&key))],
         })
         .await?;
-    let (own, said) = match &*done.responses {
-        [OpResponse::Put(_)] => (done.revision, None),
+    let (own, said, place) = match &*done.responses {
+        [OpResponse::Put(_)] => (done.revision, None, Some(Place::new(&api, &key, done.revision))),
         [OpResponse::Range(found)] => {
             let kv = found.kvs.first().ok_or_else(mismatch)?;
-            (kv.create_revision, Some(kv.value.clone()))
+            (kv.create_revision, Some(kv.value.clone()), None)
         }
         _ => return Err(mismatch()),
     };
-    let place = Place::new(&api, &key, own);
     Ok(Entered { own, said, revision: done.revision, place })
 }
 
@@ -136,7 +137,7 @@ async fn resign(api: &Api, ResignRequest { leader }: ResignRequest) -> Result<Pb
 
 type Observed = BoxStream<'static, Result<PbLeaderResponse, Status>>;
 
-async fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observed>, Status> {
+fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observed>, Status> {
     api.admit(&request)?;
     let wants_leader = wants_leader(request.metadata());
     let queue = recipe::queue(&request.into_inner().name);
@@ -167,7 +168,7 @@ enum Stage {
     /// Looks who leads.
     Looking,
     /// Listens to the leader. What he did and was not passed on yet, in order.
-    Listening(Following, VecDeque<Change>),
+    Listening(Box<Following>, VecDeque<Change>),
 }
 
 impl Observing {
@@ -178,7 +179,8 @@ impl Observing {
                 Stage::Looking => {
                     let (kv, revision) = self.find().await?;
                     let key = KeyRange::single(&kv.key);
-                    self.stage = Stage::Listening(Following::new(&self.api, key, revision.next()), VecDeque::new());
+                    let following = Following::new(&self.api, key, revision.next());
+                    self.stage = Stage::Listening(Box::new(following), VecDeque::new());
                     return Ok(told(&self.api, &kv, revision));
                 }
                 Stage::Listening(following, done) => match done.pop_front() {

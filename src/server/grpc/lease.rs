@@ -75,7 +75,13 @@ impl PbLeaseService for Api {
         let PbLeaseTimeToLiveRequest { id, keys } = request.into_inner();
         let lease = LeaseId(id);
         let answer = self.door.lease(LeaseQuestion::TimeToLive(lease)).await.map_err(status::refusal)?;
-        let keys = if keys && answer.remaining >= 0 { self.keys_of(lease) } else { Vec::new() };
+        let keys = if keys && answer.remaining >= 0 {
+            // The leader, which was asked, has every key that was put; this member may lag.
+            self.barrier().await?;
+            self.keys_of(lease)
+        } else {
+            Vec::new()
+        };
         Ok(Response::new(PbLeaseTimeToLiveResponse {
             header: Some(header::now(&self.door)),
             id,
@@ -137,7 +143,7 @@ impl Api {
 }
 
 /// Spreads neighbouring numbers over all 64 bits (Steele, Lea and Flood, "Fast Splittable
-/// Pseudorandom Number Generators", the finalizer of SplitMix).
+/// Pseudorandom Number Generators", the finalizer of `SplitMix`).
 const fn mix(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

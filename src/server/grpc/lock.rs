@@ -50,20 +50,20 @@ async fn lock(api: &Api, LockRequest { name, lease }: LockRequest) -> Result<PbL
     let lease = api.session(LeaseId(lease)).await?;
     let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
     let entering = enter(api.clone(), queue.clone(), key.clone(), lease);
-    let Entered { own, owns, mut revision, mut place } = recipe::to_its_end(api, entering).await?;
+    let Entered { own, owns, mut revision, place } = recipe::to_its_end(api, entering).await?;
     if !owns {
-        if let Err(status) = api.wait_for_predecessors(&queue, own).await {
-            place.leave().await;
-            return Err(status);
-        }
+        // From here on whatever ends this call gives the key up, also one that was there before.
+        let place = place.unwrap_or_else(|| Place::new(api, &key, own));
+        api.wait_for_predecessors(&queue, own).await?;
         let found = api.read(&recipe::get(&key)).await?;
+        place.keep();
         if found.kvs.is_empty() {
-            place.keep();
             return Err(Status::unknown("mutex: session is expired"));
         }
         revision = found.revision;
+    } else if let Some(place) = place {
+        place.keep();
     }
-    place.keep();
     Ok(PbLockResponse { header: Some(header::at(&api.door, revision)), key: key.to_vec() })
 }
 
@@ -74,7 +74,8 @@ struct Entered {
     /// Whether it is the first already.
     owns: bool,
     revision: Revision,
-    place: Place,
+    /// What this call has to give up if it ends too early; none if the key was there before.
+    place: Option<Place>,
 }
 
 /// Puts the key in the queue, or finds that it is there.
@@ -87,19 +88,16 @@ async fn enter(api: Api, queue: KeyRange, key: Key, lease: LeaseId) -> Result<En
         failure: vec![Op::Range(recipe::get(&key)), owner],
     };
     let done = api.run(txn).await?;
-    let (own, is_new, owner) = match &*done.responses {
-        [OpResponse::Put(_), OpResponse::Range(owner)] => (done.revision, true, owner),
+    let (own, place, owner) = match &*done.responses {
+        [OpResponse::Put(_), OpResponse::Range(owner)] => {
+            (done.revision, Some(Place::new(&api, &key, done.revision)), owner)
+        }
         [OpResponse::Range(found), OpResponse::Range(owner)] => {
-            (found.kvs.first().ok_or_else(mismatch)?.create_revision, false, owner)
+            (found.kvs.first().ok_or_else(mismatch)?.create_revision, None, owner)
         }
         _ => return Err(mismatch()),
     };
     let owns = owner.kvs.first().is_none_or(|owner| owner.create_revision == own);
-    let mut place = Place::new(&api, &key, own);
-    if owns && !is_new {
-        // Held before this call, and not this call's to give up.
-        place.keep();
-    }
     Ok(Entered { own, owns, revision: done.revision, place })
 }
 
@@ -110,4 +108,57 @@ async fn unlock(api: &Api, UnlockRequest { key }: UnlockRequest) -> Result<PbUnl
         return Err(mismatch());
     };
     Ok(PbUnlockResponse { header: Some(header::at(&api.door, done.revision)) })
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::mvcc::{RangeRequest, Request};
+    use crate::server::grpc::testing::Behind;
+
+    /// A caller who asks for the lock by lease 1 and leaves before the cluster has agreed.
+    async fn leaves_while_entering(behind: &mut Behind, api: &Api) {
+        let asking = api.clone();
+        let caller = tokio::spawn(async move { lock(&asking, LockRequest { name: b"name".into(), lease: 1 }).await });
+        let call = behind.calls.recv().await.expect("the caller asks");
+        caller.abort();
+        assert!(caller.await.is_err_and(|end| end.is_cancelled()));
+        behind.answer(call);
+        // The bells are rung by one task, which stays.
+        while api.tasks.len() > 1 {
+            tokio::select! {
+                call = behind.calls.recv() => behind.answer(call.expect("the door is there")),
+                () = tokio::task::yield_now() => {}
+            }
+        }
+    }
+
+    fn queue_of(behind: &Behind) -> Vec<Key> {
+        let ask = RangeRequest { range: recipe::queue(b"name"), ..RangeRequest::default() };
+        let found = behind.store.read().unwrap().range(&ask).unwrap();
+        found.kvs.iter().map(|kv| kv.key.clone()).collect()
+    }
+
+    #[tokio::test]
+    async fn who_leaves_while_he_enters_the_queue_does_not_stay_in_it() {
+        let mut behind = Behind::new();
+        let api = Api::new(behind.door.clone(), &CancellationToken::new(), &TaskTracker::new());
+        behind.apply(&Request::Grant { lease: LeaseId(1), ttl: 60 });
+        leaves_while_entering(&mut behind, &api).await;
+        assert_eq!(queue_of(&behind), []);
+    }
+
+    #[tokio::test]
+    async fn who_has_the_lock_keeps_it_when_he_asks_again_and_leaves() {
+        let mut behind = Behind::new();
+        let api = Api::new(behind.door.clone(), &CancellationToken::new(), &TaskTracker::new());
+        behind.apply(&Request::Grant { lease: LeaseId(1), ttl: 60 });
+        let key = recipe::place(b"name", LeaseId(1));
+        behind.apply(&Request::Put(PutRequest { key: key.clone(), lease: LeaseId(1), ..PutRequest::default() }));
+        leaves_while_entering(&mut behind, &api).await;
+        assert_eq!(queue_of(&behind), [key]);
+    }
 }

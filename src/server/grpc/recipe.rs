@@ -192,16 +192,9 @@ impl Place {
         Self { api: api.clone(), leave: Some(Request::Txn(delete_if(key, created))) }
     }
 
-    /// The key is kept from now on.
-    pub fn keep(&mut self) {
+    /// The key is kept.
+    pub fn keep(mut self) {
         self.leave = None;
-    }
-
-    /// Gives the key up and waits until it is gone.
-    pub async fn leave(mut self) {
-        if let Some(leave) = self.leave.take() {
-            give_up(self.api.clone(), leave).await;
-        }
     }
 }
 
@@ -219,11 +212,22 @@ pub(super) async fn to_its_end<T: Send + 'static>(
     api: &Api,
     work: impl Future<Output = Result<T, Status>> + Send + 'static,
 ) -> Result<T, Status> {
+    let ended = api.ended.clone();
+    let work = async move {
+        tokio::select! {
+            done = work => done,
+            () = ended.cancelled() => Err(status::refusal(Refusal::Stopped)),
+        }
+    };
     api.tasks.spawn(work).await.unwrap_or_else(|_| Err(status::refusal(Refusal::Stopped)))
 }
 
 async fn give_up(api: Api, request: Request) {
-    if let Err(error) = api.door.write(request).await {
+    let left = tokio::select! {
+        left = api.door.write(request) => left.map(drop),
+        () = api.ended.cancelled() => Err(Refusal::Stopped),
+    };
+    if let Err(error) = left {
         // The lease ends it instead.
         tracing::debug!(%error, "the key of a caller who went away stays");
     }

@@ -14,6 +14,7 @@ pub(super) fn store(error: mvcc::Error) -> Status {
 }
 
 /// What the cluster behind the door refuses.
+#[expect(clippy::needless_pass_by_value, reason = "it is what an error is mapped with")]
 pub(super) fn refusal(refusal: Refusal) -> Status {
     let code = match refusal {
         Refusal::Store(error) => return store(error),

@@ -114,6 +114,21 @@ impl Behind {
     }
 }
 
+impl Behind {
+    /// Applies what was asked for, and answers.
+    pub fn answer(&self, call: Call) {
+        let told = match call.ask {
+            Ask::Write(request) => {
+                let applied = self.store.write().expect("no panic").apply(&request);
+                self.board.send_modify(|board| board.revision = applied.revision);
+                Told::Response(applied.result)
+            }
+            _ => Told::Nothing,
+        };
+        let _ = call.answer.send(Ok(Done { request: RequestId::default(), told }));
+    }
+}
+
 /// Applies what is asked at once.
 struct Driver {
     store: Arc<RwLock<Store>>,

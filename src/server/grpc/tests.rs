@@ -2,7 +2,6 @@
 
 mod alike;
 mod etcdctl;
-mod speed;
 mod streams;
 
 #[path = "../../../tests/support/etcd.rs"]

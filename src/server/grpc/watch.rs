@@ -20,7 +20,7 @@ use tonic::{Request, Response, Status, Streaming};
 use self::answer::Answer;
 use self::watches::{News, Wanted, WatchId, Watches};
 use super::bells::Bell;
-use super::{Api, header, status, wants_leader};
+use super::{Api, status, wants_leader};
 use crate::domain::Revision;
 use crate::embedded::Refusal;
 use crate::mvcc;
@@ -254,6 +254,6 @@ impl Watching {
 
 /// The interval of progress, spread by the member and the streams that it has.
 fn progress_interval(api: &Api) -> Duration {
-    let spread = api.door.member.0 ^ u64::from(header::now(&api.door).revision.unsigned_abs() as u32);
-    PROGRESS + PROGRESS / 10 * u32::try_from(spread % 16).unwrap_or(0) / 16
+    let spread = (api.door.member.0 ^ api.revision().0.unsigned_abs()) % 16;
+    PROGRESS + PROGRESS / 160 * u32::try_from(spread).unwrap_or(0)
 }

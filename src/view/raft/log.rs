@@ -38,7 +38,8 @@ impl Window {
         let newest = raft::last(picture).0;
         // A free column shows that there is nothing yet.
         let last = newest.saturating_add(u64::from(shown > 2));
-        let last = if entry.0 + shown <= last { (entry.0 + shown / 2).min(last) } else { last };
+        let old = entry.0.saturating_add(shown) <= last;
+        let last = if old { entry.0.saturating_add(shown / 2).min(last) } else { last };
         Self { first: last.saturating_sub(shown - 1).max(1), last: last.max(1), cell }
     }
 

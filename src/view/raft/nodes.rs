@@ -20,7 +20,7 @@ pub const PLAYGROUND: &str = "a playground; for anything real point lockscope at
 
 const COLUMNS: [Column; 12] = [
     Column::new("NODE").at_least(4),
-    Column::new("ROLE").at_least(6).at_most(15),
+    Column::new("ROLE").at_least(8).at_most(22),
     Column::new("TERM").right(),
     Column::new("VOTED").drop(3),
     Column::new("MATCH").right().drop(9),
@@ -35,7 +35,7 @@ const COLUMNS: [Column; 12] = [
 
 /// How many rows the panel wants: the table, and all that holds for the cluster.
 pub fn wanted_rows(picture: &RaftPicture) -> u16 {
-    u16::try_from(picture.nodes.len() + raft::ballots(picture).len().max(1) + 13).unwrap_or(u16::MAX)
+    u16::try_from(picture.nodes.len() + raft::ballots(picture).len().max(1) + 11).unwrap_or(u16::MAX)
 }
 
 /// Draws table and lines as a panel.
@@ -77,7 +77,7 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
     let leads = leader.is_some_and(|leader| leader.id == node.id);
     let [matched, next, lag] = match (leader, progress) {
         // What it knows of itself needs no message.
-        _ if leads => [index(node.last), index(RaftIndex(node.last.0 + 1)), dash()],
+        _ if leads => [index(node.last), index(RaftIndex(node.last.0.saturating_add(1))), dash()],
         (Some(leader), Some(progress)) => {
             let lag = leader.last.0.saturating_sub(progress.matched.0);
             let lagging = theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted });
@@ -114,39 +114,58 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
 /// What holds for the whole cluster, the most important first, in at most so many lines.
 fn summary<'a>(picture: &RaftPicture, columns: usize, rows: usize, theme: &Theme) -> Vec<Line<'a>> {
     let mut lines = votes(picture, columns, theme);
-    let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
-    let fact = |label: &'static str, text: String| {
-        Line::from(vec![theme.span(format!("{label} "), Role::Muted), Span::raw(text)])
-    };
-    lines.push(Line::from(vec![
-        theme.span("quorum ", Role::Muted),
-        Span::raw(format!("{quorum} of {voters}")),
-        theme.span("  commit ", Role::Muted),
-        Span::raw(number(picture.nodes.iter().map(|node| node.commit.0).max().unwrap_or(0))),
-        theme.span("  applied ", Role::Muted),
-        Span::raw(picture.nodes.iter().map(|node| number(node.applied.0)).collect::<Vec<_>>().join(" ")),
-    ]));
-    let rules = &picture.rules;
-    let election = format!("election {}", range(rules.election_min, rules.election_max));
-    lines.push(fact("heartbeat", format!("{}  {election}", lasting(rules.heartbeat))));
-    let network = &picture.network;
-    let delay = range(network.delay, network.delay + network.jitter);
-    let loss = format!("{}.{}%", network.loss / 10, network.loss % 10).replace(".0%", "%");
-    let lossy = if network.loss > 0 { Role::Warning } else { Role::Text };
-    lines.push(Line::from(vec![
-        theme.span("delay ", Role::Muted),
-        Span::raw(delay),
-        theme.span("  loss ", Role::Muted),
-        theme.span(loss, lossy),
-        theme.span("  cuts ", Role::Muted),
-        cuts(picture, theme),
-    ]));
-    let switch = |on: bool| if on { "on" } else { "off" };
-    let switches = format!("{}  check-quorum {}", switch(rules.pre_vote), switch(rules.check_quorum));
-    lines.push(fact("pre-vote", switches));
+    lines.extend(flow(facts(picture, columns, theme), columns));
     lines.extend(legend(columns, theme));
     lines.truncate(rows);
     lines
+}
+
+/// A name with its value.
+type Fact<'a> = [Span<'a>; 2];
+
+fn facts<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Fact<'a>> {
+    let fact = |label: &'static str, text: String| [theme.span(format!("{label} "), Role::Muted), Span::raw(text)];
+    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let (rules, network) = (&picture.rules, &picture.network);
+    let commit = picture.nodes.iter().map(|node| node.commit.0).max().unwrap_or(0);
+    let loss = format!("{}.{}%", network.loss / 10, network.loss % 10).replace(".0%", "%");
+    let lossy = if network.loss > 0 { Role::Warning } else { Role::Text };
+    let mut facts = vec![
+        fact("quorum", format!("{} of {}", raft::quorum(picture), raft::voters(picture))),
+        fact("commit", number(commit)),
+        fact("heartbeat", lasting(rules.heartbeat)),
+        fact("election", range(rules.election_min, rules.election_max)),
+        fact("delay", range(network.delay, network.delay.saturating_add(network.jitter))),
+        [theme.span("loss ", Role::Muted), theme.span(loss, lossy)],
+        [theme.span("cuts ", Role::Muted), cuts(picture, theme)],
+        fact("pre-vote", switch(rules.pre_vote)),
+        fact("check-quorum", switch(rules.check_quorum)),
+    ];
+    // A narrow table has no room for it either, and the log shows how far each has committed.
+    if columns >= 44 {
+        let applied: Vec<String> = picture.nodes.iter().map(|node| number(node.applied.0)).collect();
+        facts.insert(2, fact("applied", applied.join(" ")));
+    }
+    facts
+}
+
+/// Facts one after the other, as many in a line as there is room for.
+fn flow(facts: Vec<Fact<'_>>, columns: usize) -> Vec<Line<'_>> {
+    let mut lines: Vec<Vec<Span<'_>>> = vec![Vec::new()];
+    let mut left = columns;
+    for fact in facts {
+        let wanted = usize::from(columns_of(&Line::from(fact.to_vec())));
+        if wanted > left && left < columns {
+            lines.push(Vec::new());
+            left = columns;
+        }
+        if let Some(line) = lines.last_mut() {
+            line.extend(fact);
+            line.push(Span::raw("  "));
+        }
+        left = left.saturating_sub(wanted + 2);
+    }
+    lines.into_iter().map(Line::from).collect()
 }
 
 fn cuts<'a>(picture: &RaftPicture, theme: &Theme) -> Span<'a> {
@@ -164,15 +183,10 @@ fn cuts<'a>(picture: &RaftPicture, theme: &Theme) -> Span<'a> {
 fn legend<'a>(columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let glyphs = theme.glyphs;
     let votes = format!("{} granted  {} refused  {} no answer yet", glyphs.granted, glyphs.refused, glyphs.asked);
-    let sentences = [
-        "",
-        &votes,
-        "MATCH: the log is known to be the leader's up to there",
-        "bars: time left to the next election, or heartbeat",
-        "",
-        PLAYGROUND,
-    ];
-    sentences.map(|text| Line::from(theme.sentence(text.to_owned(), columns, Role::Muted))).into()
+    let sentences =
+        ["", &votes, "MATCH: equal to the leader's log up to there", "bars: time to the next election or heartbeat"];
+    let fitting = sentences.into_iter().filter(|text| text.chars().count() <= columns);
+    fitting.map(|text| Line::from(theme.span(text.to_owned(), Role::Muted))).collect()
 }
 
 /// The votes of the current term, a candidate a line or more.

@@ -13,6 +13,9 @@ use crate::input::Target;
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::theme::Role;
 
+/// The fewest columns between two labels.
+const GAP: u16 = 2;
+
 /// A place of the ring.
 pub struct Spot<'a> {
     /// Its label in forms, each of some lines.
@@ -30,8 +33,8 @@ pub struct Edge {
     pub from: usize,
     /// The other.
     pub to: usize,
-    /// Whether nothing gets through, and whether that is said in a word.
-    pub cut: Option<bool>,
+    /// Whether nothing gets through.
+    pub cut: bool,
 }
 
 /// Something that travels from one spot to another.
@@ -80,6 +83,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, spots: &[Spot<'_>], edges: &[Ed
         // A blank on each side keeps it apart from its neighbours.
         let free = |start: u16| taken.is_free(Rect::new(start.saturating_sub(1), y, columns + 2, 1), x);
         if let Some(start) = order.into_iter().flatten().find(|&start| start >= area.x && free(start)) {
+            canvas.text(if start > x { x + 1 } else { x - 1 }, y, 1, " ", Role::Text);
             canvas.line(start, y, columns, &dot.label);
             taken.fill(Rect::new(start, y, columns, 1));
         }
@@ -91,7 +95,9 @@ fn placed(area: Rect, spots: &[Spot<'_>]) -> (usize, Vec<Rect>) {
     let forms = spots.iter().map(|spot| spot.forms.len()).max().unwrap_or(0);
     let mut chosen = (0, Vec::new());
     for form in 0..forms.max(1) {
-        chosen = (form, boxes(area, spots, form));
+        let mut boxes = boxes(area, spots, form);
+        push_apart(&mut boxes, area);
+        chosen = (form, boxes);
         if are_apart(&chosen.1, area) {
             break;
         }
@@ -144,13 +150,31 @@ fn cells(part: f64, of: u16) -> u16 {
 /// that lines and words find room.
 fn are_apart(boxes: &[Rect], area: Rect) -> bool {
     boxes.iter().enumerate().all(|(at, one)| {
-        let (wide, high) = (u16::from(area.width > 30) * 2 + 1, u16::from(area.height > 9));
+        let (wide, high) = (GAP, u16::from(area.height > 9));
         let around = Rect { width: one.width + wide, height: one.height + high, ..*one };
         boxes.iter().enumerate().all(|(other_at, other)| {
             let other = Rect { width: other.width + wide, height: other.height + high, ..*other };
             at == other_at || !around.intersects(other)
         })
     })
+}
+
+/// Moves labels that are beside each other apart, as far as the area lets them.
+fn push_apart(boxes: &mut [Rect], area: Rect) {
+    for at in 0..boxes.len() {
+        for other in 0..boxes.len() {
+            let (one, two) = (boxes[at], boxes[other]);
+            let level = one.top() < two.bottom() && two.top() < one.bottom();
+            let short = (one.right() + GAP).saturating_sub(two.x);
+            if at == other || !level || one.x > two.x || (one.x == two.x && at > other) || short == 0 {
+                continue;
+            }
+            let half = short.div_ceil(2).min(one.x - area.x);
+            let right = (short - half).min(area.right().saturating_sub(two.right()));
+            boxes[at].x -= (short - right).min(one.x - area.x);
+            boxes[other].x += right;
+        }
+    }
 }
 
 fn draw_spot(canvas: &mut Canvas<'_>, spot: &Spot<'_>, form: usize, at: Rect) {
@@ -176,7 +200,8 @@ fn path(from: Rect, to: Rect) -> Vec<(u16, u16)> {
     for step in 0..=steps {
         let between = |a: i32, b: i32| u16::try_from((a + (b - a) * step / steps) / 2).unwrap_or(0);
         let cell = (between(x1, x2), between(y1, y2));
-        let inside = |of: Rect| of.contains(cell.into());
+        // A blank stays between a label and what leads to it.
+        let inside = |of: Rect| Rect { x: of.x.saturating_sub(1), width: of.width + 2, ..of }.contains(cell.into());
         if !inside(from) && !inside(to) && cells.last() != Some(&cell) {
             cells.push(cell);
         }
@@ -191,20 +216,19 @@ fn draw_edge(canvas: &mut Canvas<'_>, edge: &Edge, boxes: &[Rect], taken: &mut T
         (Some(first), Some(last)) => first.0.abs_diff(last.0) > 2 * first.1.abs_diff(last.1),
         _ => return,
     };
-    let (start, end) = match edge.cut {
-        // It is broken in the middle.
-        Some(_) => (cells.len() / 3, cells.len() - cells.len() / 3),
-        None => (cells.len(), cells.len()),
-    };
+    // What is cut is broken in the middle.
+    let whole = if edge.cut { cells.len() / 3 } else { cells.len() };
+    let mut before = None;
     for (at, &(x, y)) in cells.iter().enumerate() {
-        let drawn = (at < start || at >= end) && (!flat || at % 2 == 0);
+        // As thick everywhere: every other cell of a flat line, one in a row of a steep one.
+        let own = if flat { x % 2 == 0 } else { before.replace(y) != Some(y) };
+        let drawn = own && (at < whole || at >= cells.len() - whole);
         if drawn && taken.is_free(Rect::new(x, y, 1, 1), u16::MAX) {
             canvas.text(x, y, 1, canvas.theme.glyphs.dot, Role::Muted);
         }
     }
-    if let (Some(says), Some(&(x, y))) = (edge.cut, cells.get(cells.len() / 2)) {
-        let text = if says { " cut" } else { "" };
-        let text = format!("{}{text}", canvas.theme.glyphs.lost);
+    if let (true, Some(&(x, y))) = (edge.cut, cells.get(cells.len() / 2)) {
+        let text = format!("{} cut", canvas.theme.glyphs.lost);
         let columns = u16::try_from(text.chars().count()).unwrap_or(1);
         let area = [columns, 1].map(|columns| Rect::new(x, y, columns, 1));
         if let Some(free) = area.into_iter().find(|area| taken.is_free(*area, u16::MAX)) {
@@ -322,7 +346,7 @@ mod tests {
 
     #[test]
     fn a_cut_is_marked_in_the_middle_of_a_broken_line() {
-        let edges = [Edge { from: 0, to: 1, cut: Some(true) }, Edge { from: 1, to: 2, cut: None }];
+        let edges = [Edge { from: 0, to: 1, cut: true }, Edge { from: 1, to: 2, cut: false }];
         let shot = drawn(60, 14, 3, &[], &edges);
         assert!(shot.has_role("× cut", &plain(), Role::Error), "{}", shot.text());
         let bottom = &shot.lines()[12..].concat();
@@ -334,7 +358,7 @@ mod tests {
         for count in 0..=7 {
             for (width, height) in [(0, 0), (1, 1), (3, 2), (10, 1), (20, 5), (80, 3), (90, 30)] {
                 let dots = [dot(0, 1, 300, "a"), dot(1, 0, 2_000, "b"), dot(9, 0, 1, "c")];
-                let edges = [Edge { from: 0, to: 6, cut: Some(true) }, Edge { from: 0, to: 1, cut: None }];
+                let edges = [Edge { from: 0, to: 6, cut: true }, Edge { from: 0, to: 1, cut: false }];
                 let names = ["n1", "n2", "n3", "n4", "n5", "n6", "n7"];
                 let spots: Vec<_> = names.into_iter().take(count).map(spot).collect();
                 let shot = Screenshot::of(100, 34, &plain(), |canvas| {

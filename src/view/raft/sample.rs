@@ -165,3 +165,50 @@ fn stuck() -> Trace {
     ];
     Trace { id: STUCK, what: "put /demo/lock/97".into(), steps, stopped: Some("no quorum: only n2 has it".into()) }
 }
+
+/// A cluster of so many nodes in the middle of an election: the leader is killed, one stands, one
+/// asks whether it could, one is cut off.
+pub fn election(count: u64) -> RaftPicture {
+    use crate::domain::raft::Life;
+    let mut picture = picture();
+    let last = |id| 90 + id % 3;
+    picture.nodes = (1..=count)
+        .map(|id| NodePicture {
+            timer: Some(Timer { set: at(NOW - 50_000 * id), due: at(NOW + 250_000 - 30_000 * id) }),
+            ..node(id, last(id), 90)
+        })
+        .collect();
+    let life = |picture: &mut RaftPicture, at: usize, change: &dyn Fn(&mut NodePicture)| {
+        picture.nodes.get_mut(at).into_iter().for_each(change);
+    };
+    life(&mut picture, 1, &|node| {
+        (node.life, node.role, node.timer) = (Life::Killed, RaftRole::Leader, None);
+    });
+    life(&mut picture, 0, &|node| {
+        (node.role, node.term, node.granted) = (RaftRole::Candidate, Term(8), vec![NodeId(1)]);
+        (node.voted_for, node.leader) = (Some(NodeId(1)), None);
+    });
+    life(&mut picture, 3, &|node| {
+        (node.role, node.granted, node.refused) = (RaftRole::PreCandidate, vec![NodeId(4)], vec![NodeId(1)]);
+    });
+    life(&mut picture, 4, &|node| node.life = Life::Paused);
+    picture.network.cuts = (1..=count).filter(|&id| id != 3).map(|id| (NodeId(id.min(3)), NodeId(id.max(3)))).collect();
+    picture.network.cuts.push((NodeId(1), NodeId(5)));
+    picture.network.loss = 200;
+    picture.terms.push(record(8, 41_280, &[1], &[(1, 1)], None, None));
+    let flight = |id, from, to, gone: u64, lost, what| Flight {
+        id,
+        from: NodeId(from),
+        to: NodeId(to),
+        sent: at(NOW - gone * 100),
+        arrives: at(NOW - gone * 100 + 10_000),
+        lost,
+        what,
+    };
+    picture.flights = vec![
+        flight(1, 1, 4, 70, false, RaftMessage::Vote { term: Term(8) }),
+        flight(2, 1, 3, 70, true, RaftMessage::Vote { term: Term(8) }),
+        flight(3, 4, 1, 20, false, RaftMessage::PreVote { term: Term(9) }),
+    ];
+    picture
+}

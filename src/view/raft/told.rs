@@ -8,7 +8,7 @@ use crate::domain::Timestamp;
 use crate::input::Target;
 use crate::model::{Facts, MemberFacts, cluster};
 use crate::view::canvas::Canvas;
-use crate::view::layout::{bottom, left, percent};
+use crate::view::layout::{bottom, left, percent, top};
 use crate::view::list::List;
 use crate::view::text::{grouped, split_at_width};
 use crate::view::theme::{Role, Theme};
@@ -22,15 +22,16 @@ const UNTOLD: &str = "etcd tells roles, terms and indexes, and nothing of messag
 /// Draws the screen. `live_now` is the time that goes on while the screen is paused.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timestamp, list: &List<'_>) {
     let known = facts.cluster.members();
-    let (upper, lower) = bottom(area, percent(area.height, 40, 7));
-    let (ring_area, table_area) = left(upper, percent(upper.width, 45, 30));
-    draw_ring(canvas, ring_area, facts, list);
-    members::draw_table(canvas, table_area, facts, list);
+    let wanted = u16::try_from(known.len()).unwrap_or(u16::MAX).saturating_add(3);
+    let (table, rest) = top(area, wanted.clamp(5, area.height.max(10) / 2));
+    members::draw_table(canvas, table, facts, list);
     if known.is_empty() {
-        empty::draw(canvas, lower, facts, live_now, "");
+        empty::draw(canvas, rest, facts, live_now, "");
         return;
     }
-    let (changes, note) = left(lower, percent(lower.width, 55, 30));
+    let (ring, other) = left(rest, percent(rest.width, 50, 30));
+    draw_ring(canvas, ring, facts, list);
+    let (changes, note) = bottom(other, if other.height > 14 { 8 } else { other.height / 2 });
     members::draw_changes(canvas, changes, facts);
     draw_note(canvas, note);
 }
@@ -55,7 +56,7 @@ fn draw_ring(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>
     let leader = known.iter().position(|member| Some(member.member.id) == cluster.leader());
     let edges: Vec<Edge> = leader
         .into_iter()
-        .flat_map(|from| (0..known.len()).filter(move |&to| to != from).map(move |to| Edge { from, to, cut: None }))
+        .flat_map(|from| (0..known.len()).filter(move |&to| to != from).map(move |to| Edge { from, to, cut: false }))
         .collect();
     ring::draw(canvas, inner, &spots, &edges, &[]);
 }

@@ -16,10 +16,33 @@ pub fn role(node: &NodePicture, theme: &Theme) -> (&'static str, &'static str, R
         (Life::Up, RaftRole::Leader) => (glyphs.leader, "leader", Role::Leader),
         (Life::Up, RaftRole::Candidate) => (glyphs.candidate, "candidate", Role::Warning),
         (Life::Up, RaftRole::PreCandidate) => (glyphs.pre_candidate, "pre-candidate", Role::Warning),
-        (Life::Up, RaftRole::Follower) if node.learner => (glyphs.learner, "learner", Role::Learner),
+        (Life::Up, RaftRole::Follower) if node.learner => (glyphs.learner, LEARNER, Role::Learner),
         (Life::Up, RaftRole::Follower) => (glyphs.holder, "follower", Role::Text),
     }
 }
+
+/// A node's glyph, name and role, in forms: all of it, without what is known anyway, and without
+/// its role where something else is wrong with it.
+pub fn title<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> [Line<'a>; 3] {
+    let (glyph, word, style) = role(node, theme);
+    let trouble = trouble(picture, node, theme);
+    let form = |word: &str| {
+        let mut spans = vec![theme.span(format!("{glyph} {} {word}", node.id), style)];
+        if let Some(trouble) = &trouble {
+            spans.push(theme.span(" ", style));
+            spans.push(trouble.clone());
+        }
+        Line::from(spans)
+    };
+    let short = match &trouble {
+        Some(trouble) => Line::from(vec![theme.span(format!("{glyph} {} ", node.id), style), trouble.clone()]),
+        None => form(word),
+    };
+    [form(if word == LEARNER { "learner (no vote)" } else { word }), form(word), short]
+}
+
+/// The word for a node without a vote.
+const LEARNER: &str = "learner";
 
 /// A node's glyph and name.
 pub fn name<'a>(node: &NodePicture, theme: &Theme) -> Line<'a> {

@@ -11,7 +11,14 @@ use crate::view::text::{escape_text, exact_clock, grouped, lasting, quantity};
 use crate::view::theme::{Role, Theme};
 
 /// The columns of the time since the first station.
-const SINCE: usize = 8;
+const SINCE: usize = 7;
+
+/// What the words of a way mean.
+const LEGEND: [&str; 3] = [
+    "appended: written to the log, in etcd the write-ahead log (WAL)",
+    "committed: a majority of the voters has it in the log",
+    "applied: done to the store, which is at that revision then",
+];
 
 /// A lane for each node.
 struct Lanes {
@@ -46,7 +53,9 @@ pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &The
         lines.push(Line::from(theme.sentence(said, usize::from(columns), Role::Error)));
     }
     if let Some((term, index)) = proposed(trace) {
-        lines.push(Line::from(theme.sentence(by_now(picture, term, index), usize::from(columns), Role::Muted)));
+        lines.push(Line::from(theme.sentence(by_now(picture, term, index), usize::from(columns), Role::Text)));
+        lines.push(Line::default());
+        lines.extend(LEGEND.map(|text| Line::from(theme.sentence(text, usize::from(columns), Role::Muted))));
     }
     lines
 }
@@ -71,7 +80,7 @@ impl Lanes {
         // More than a screen of them tell nothing.
         nodes.truncate(9);
         let widest = nodes.iter().map(|node| node.to_string().len()).max().unwrap_or(2);
-        let columns = widest + if nodes.len() > 5 { 1 } else { 3 };
+        let columns = widest + if nodes.len() > 5 { 1 } else { 2 };
         Self { nodes, columns }
     }
 
@@ -115,7 +124,6 @@ impl Lanes {
 struct Has {
     acknowledged: Vec<NodeId>,
     committed: bool,
-    appended: bool,
     leader: Option<NodeId>,
 }
 
@@ -123,19 +131,17 @@ struct Has {
 fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, Role) {
     let node = step.node;
     let said = match step.what {
-        Waypoint::Received => format!("{node}'s API takes it from a client"),
-        Waypoint::Forwarded { to } => format!("passed on to {to}, which {node} takes for the leader"),
+        Waypoint::Received => format!("{node}'s API takes it in"),
+        Waypoint::Forwarded { to } => format!("passed on to {to}, its leader"),
         Waypoint::Proposed { term, index } => {
             has.leader = Some(node);
             format!("proposed: entry {index} of term {term}")
         }
         Waypoint::Appended => {
-            let first = !std::mem::replace(&mut has.appended, true);
             if has.leader == Some(node) && !has.acknowledged.contains(&node) {
                 has.acknowledged.push(node);
             }
-            let wal = if first { ", in etcd the write-ahead log (WAL)" } else { "" };
-            format!("appended to {node}'s log{wal}")
+            format!("appended to {node}'s log (WAL)")
         }
         Waypoint::Acknowledged { by } => {
             let voter = |id: NodeId| raft::node(picture, id).is_none_or(|node| !node.learner);
@@ -147,22 +153,22 @@ fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, 
             let count = has.acknowledged.iter().filter(|&&id| voter(id)).count() + leader;
             let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
             let majority = if count == quorum && voter(by) { ", a majority" } else { "" };
-            format!("{node} hears that {by} has it: {count} of {voters}{majority}")
+            format!("{by} has it: {count} of {voters}{majority}")
         }
         Waypoint::Committed if std::mem::replace(&mut has.committed, true) => {
-            format!("{node} learns that it is committed")
+            format!("{node} learns it is committed")
         }
-        Waypoint::Committed => return (format!("committed on {node}: it will not be lost"), Role::Title),
+        Waypoint::Committed => return ("committed: it will not be lost".into(), Role::Title),
         Waypoint::Applied { revision } => {
             format!("applied to {node}'s store: revision {}", grouped(revision.0))
         }
         Waypoint::Compacted { snapshot } => {
-            return (format!("{node} compacts its log: only in the snapshot to {snapshot} now"), Role::Muted);
+            return (format!("compacted: in the snapshot to {snapshot}"), Role::Text);
         }
         Waypoint::Answered { ok: true } => return ("the client has its answer".into(), Role::Title),
         Waypoint::Answered { ok: false } => return ("the client is told that it failed".into(), Role::Error),
-        Waypoint::WatchersTold { watches } => format!("{node} tells {}", watches_of(watches)),
-        Waypoint::Confirmed => format!("{node} is sure that nothing newer is committed: it may be read"),
+        Waypoint::WatchersTold { watches } => format!("{} told what changed", watches_of(watches)),
+        Waypoint::Confirmed => format!("{node} still leads: it may be read"),
     };
     (said, Role::Text)
 }

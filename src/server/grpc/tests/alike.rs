@@ -41,6 +41,7 @@ fn without_identity(text: &str) -> String {
 }
 
 /// Runs a script on this server and on the newest etcd there is.
+#[expect(clippy::needless_pass_by_value, reason = "a closure is given where it is written")]
 fn alike(test: &str, script: impl AsyncFn(Client, &mut Notes)) {
     let Some(version) = etcd::newest(test) else { return };
     let real = version.cluster().start();

@@ -101,7 +101,7 @@ pub(super) enum News {
 /// See the module.
 #[derive(Debug, Default)]
 pub(super) struct Watches {
-    watches: BTreeMap<WatchId, Watch>,
+    all: BTreeMap<WatchId, Watch>,
     next_id: i64,
     /// The revision up to which all that are in step were told.
     told: Revision,
@@ -129,7 +129,7 @@ impl Watches {
         } else {
             self.behind.push_back(id);
         }
-        self.watches.insert(id, Watch { wanted, from, stage, quiet: true });
+        self.all.insert(id, Watch { wanted, from, stage, quiet: true });
         Ok(id)
     }
 
@@ -137,9 +137,9 @@ impl Watches {
     fn choose(&mut self, wanted: i64) -> Result<WatchId, Unwatchable> {
         if wanted != 0 {
             let id = WatchId(wanted);
-            return if self.watches.contains_key(&id) { Err(Unwatchable::DuplicateId) } else { Ok(id) };
+            return if self.all.contains_key(&id) { Err(Unwatchable::DuplicateId) } else { Ok(id) };
         }
-        while self.watches.contains_key(&WatchId(self.next_id)) {
+        while self.all.contains_key(&WatchId(self.next_id)) {
             self.next_id += 1;
         }
         self.next_id += 1;
@@ -148,7 +148,7 @@ impl Watches {
 
     /// Removes a watch; what it watched, if there was one.
     pub fn cancel(&mut self, id: WatchId) -> Option<KeyRange> {
-        let watch = self.watches.remove(&id)?;
+        let watch = self.all.remove(&id)?;
         match watch.stage {
             Stage::InStep => self.part(id, &watch.wanted.watch.range),
             Stage::Behind => self.behind.retain(|other| *other != id),
@@ -164,23 +164,23 @@ impl Watches {
 
     /// What the client wanted of a watch.
     pub fn wanted(&self, id: WatchId) -> Option<&Wanted> {
-        self.watches.get(&id).map(|watch| &watch.wanted)
+        self.all.get(&id).map(|watch| &watch.wanted)
     }
 
     /// Whether some watch wants to be told how far it is.
     pub fn want_progress(&self) -> bool {
-        self.watches.values().any(|watch| watch.wanted.progress_notify)
+        self.all.values().any(|watch| watch.wanted.progress_notify)
     }
 
     /// Whether all watches, and at least one, have seen everything up to the store's revision
     /// (etcd `mvcc/watchable_store.go`, `progressIfSync`).
     pub fn all_in_step(&self, now: Revision) -> bool {
-        !self.watches.is_empty() && self.watches.values().all(|watch| watch.is_in_step(now))
+        !self.all.is_empty() && self.all.values().all(|watch| watch.is_in_step(now))
     }
 
     /// Who is to be told how far he is, because he was told nothing else since the last time.
     pub fn due_for_progress(&mut self, now: Revision) -> Vec<WatchId> {
-        let wanting = self.watches.iter_mut().filter(|(_, watch)| watch.wanted.progress_notify);
+        let wanting = self.all.iter_mut().filter(|(_, watch)| watch.wanted.progress_notify);
         wanting
             .filter_map(|(id, watch)| {
                 let due = std::mem::replace(&mut watch.quiet, true) && watch.is_in_step(now);
@@ -216,7 +216,7 @@ impl Watches {
             let at = batch.changes.len();
             let mut wanted = false;
             self.for_each_on(change.event.key(), |id| {
-                if self.watches.get(&id).is_some_and(|watch| watch.wants(&change)) {
+                if self.all.get(&id).is_some_and(|watch| watch.wants(&change)) {
                     concerned.entry(id).or_default().push(at);
                     wanted = true;
                 }
@@ -229,7 +229,7 @@ impl Watches {
         let changes = Arc::new(batch.changes);
         for (watch, which) in concerned {
             let revision = which.last().map_or(self.told, |last| changes[*last].revision);
-            self.watches.get_mut(&watch).into_iter().for_each(|watch| watch.quiet = false);
+            self.all.get_mut(&watch).into_iter().for_each(|watch| watch.quiet = false);
             news.push(News::Changes { watch, revision, changes: Arc::clone(&changes), which });
         }
         self.told < now
@@ -238,7 +238,7 @@ impl Watches {
     /// Lets the watch whose turn it is read on in the history.
     pub fn tell_behind(&mut self, store: &Store, news: &mut Vec<News>) {
         let Some(id) = self.behind.pop_front() else { return };
-        let Some(watch) = self.watches.get_mut(&id) else { return };
+        let Some(watch) = self.all.get_mut(&id) else { return };
         let now = store.revision();
         let upto = Revision(watch.from.0 + REVISIONS - 1).min(now);
         let changes = match store.changes(watch.from, &watch.wanted.watch.range, Some(upto)) {
@@ -278,7 +278,7 @@ impl Watches {
     fn fall_behind(&mut self, next: Revision) {
         self.on_key.clear();
         self.on_range.clear();
-        for (id, watch) in &mut self.watches {
+        for (id, watch) in &mut self.all {
             // One that starts in the future has missed nothing.
             if watch.stage == Stage::InStep {
                 watch.stage = Stage::Behind;

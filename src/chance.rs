@@ -1,18 +1,21 @@
-//! The seeded generator behind election timeouts, delays and losses.
+//! Chance that can be repeated: numbers that look random and follow from a seed.
+//!
+//! Whatever is drawn by chance in a pure machine comes from here, such as election timeouts,
+//! delays and losses, so that the same seed gives the same run on every machine. Not for secrets.
 
 use std::time::Duration;
 
 /// A stream of numbers that look drawn by chance and follow from a seed: `SplitMix64` (Steele,
 /// Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
-#[derive(Clone, Debug)]
-pub(super) struct Chance {
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Chance {
     state: u64,
 }
 
 impl Chance {
     /// A stream of its own for each number below one seed, so that what one node draws does not
     /// depend on how often another did.
-    pub(super) fn new(seed: u64, stream: u64) -> Self {
+    pub fn new(seed: u64, stream: u64) -> Self {
         let mut seeded = Self { state: seed };
         let state = seeded.next() ^ stream.wrapping_mul(0xd134_2543_de82_ef95);
         Self { state }
@@ -27,19 +30,19 @@ impl Chance {
     }
 
     /// A number from 0 up to and with `most`.
-    fn up_to(&mut self, most: u64) -> u64 {
+    pub fn up_to(&mut self, most: u64) -> u64 {
         let scaled = u128::from(self.next()) * (u128::from(most) + 1);
         u64::try_from(scaled >> 64).expect("the upper half of 128 bits fits into 64")
     }
 
     /// A length of time between the two, both possible, in whole microseconds.
-    pub(super) fn between(&mut self, min: Duration, max: Duration) -> Duration {
+    pub fn between(&mut self, min: Duration, max: Duration) -> Duration {
         let spread = u64::try_from(max.saturating_sub(min).as_micros()).unwrap_or(u64::MAX);
         min + Duration::from_micros(self.up_to(spread))
     }
 
     /// True for so many of a thousand draws.
-    pub(super) fn in_thousand(&mut self, share: u16) -> bool {
+    pub fn in_thousand(&mut self, share: u16) -> bool {
         self.up_to(999) < u64::from(share)
     }
 }

@@ -1,0 +1,54 @@
+//! Simulated clients that really do what lock clients do, on any cluster.
+//!
+//! A [`Contender`] is a pure machine that follows a recipe. It is driven by [`client`] as a task
+//! that speaks to a real cluster through the port, or by [`stage`] in virtual time. What clients
+//! say of themselves and what the store's history says are laid side by side in [`Tally`].
+
+use std::fmt;
+
+use crate::domain::raft::ClusterTime;
+use crate::recipe::Standing;
+
+mod contender;
+pub mod stage;
+pub mod tally;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+
+pub use contender::{Contender, Habits, LockOf, Span};
+pub use tally::Tally;
+
+/// The number of a simulated client, from 1 on. One that crashed and came back has it still.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientId(pub u32);
+
+impl fmt::Display for ClientId {
+    /// The client's name, such as `client-3`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "client-{}", self.0)
+    }
+}
+
+/// What a client says of itself.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Told {
+    /// When, on the cluster's clock.
+    pub at: ClusterTime,
+    /// Who.
+    pub client: ClientId,
+    /// What.
+    pub what: What,
+}
+
+/// What can be said.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum What {
+    /// It stands here now.
+    Stands(Standing),
+    /// It crashed: it says and believes nothing any more.
+    Crashed,
+    /// It ended in order.
+    Stopped,
+}

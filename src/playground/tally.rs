@@ -1,0 +1,372 @@
+//! What came of a run, judged from evidence: what clients said of themselves, beside the
+//! store's own history.
+//!
+//! Nothing is taken for granted here. Whether a holder's turn had come is looked up in the
+//! history at the revision that the client judged by; whether two held at once is seen from what
+//! the clients believed, by the order in which they said so. However long a run is, what is
+//! kept of it is bounded: counts for ever, samples and moments for the latest of it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use super::{ClientId, LockOf, Told, What};
+use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, KeyEvent, KeyValue, Revision, Term};
+use crate::recipe::{Belief, Standing, Step};
+
+mod queue;
+mod samples;
+
+use queue::{Queue, Verdict};
+use samples::Samples;
+pub use samples::Spread;
+
+/// How many moments are kept: the latest.
+const MOMENTS: usize = 20_000;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Moment {
+    /// When, on the cluster's clock.
+    pub at: ClusterTime,
+    /// Where: the lock's name; empty when it is about the cluster.
+    pub lock: Key,
+    /// To whom; none when it is about the cluster.
+    pub client: Option<ClientId>,
+    /// What.
+    pub what: Happening,
+}
+
+/// What can happen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Happening {
+    /// A client's key stands in the queue, created by this revision.
+    Enqueued(Revision),
+    /// A client holds, by its own word, with this fencing token, after waiting so long.
+    Acquired(Revision, Duration),
+    /// It let go after holding so long.
+    Released(Duration),
+    /// It gave up waiting.
+    GaveUp,
+    /// It lost its lease or its key, as a holder or not.
+    Lost(Belief),
+    /// It crashed while it believed this.
+    Crashed(Belief),
+    /// The key that a crashed client left is gone, at this revision, so long after.
+    Expired(Revision, Duration),
+    /// It came back, as a new client.
+    Returned,
+    /// The cluster is in this term.
+    Term(Term),
+}
+
+/// The judge of a run.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    locks: BTreeMap<LockOf, OfLock>,
+    clients: BTreeMap<ClientId, Actor>,
+    moments: VecDeque<Moment>,
+    moments_cut: u64,
+    first_term: Option<Term>,
+    term: Term,
+}
+
+/// What came of one lock.
+#[derive(Clone, Debug, Default)]
+pub struct OfLock {
+    /// How many clients there are.
+    pub clients: usize,
+    /// How often the store passed it on, from one client to the next.
+    pub handoffs: u64,
+    /// How often a client took it, by its own word.
+    pub acquired: u64,
+    /// How many of those the history could be asked about.
+    pub judged: u64,
+    /// How many of those whose turn it was not, or that took it before somebody older.
+    pub fifo_violations: u64,
+    /// How often a client took it while another believed that it held.
+    pub double_holders: u64,
+    /// How often it was let go in order.
+    pub released: u64,
+    /// How many clients crashed that held it or stood in its queue.
+    pub crashed: u64,
+    /// How many keys of crashed clients went with their leases.
+    pub expired: u64,
+    /// How often a client noticed that its lease or key was gone.
+    pub lost: u64,
+    /// What was wrong first, in words.
+    pub first_violation: Option<String>,
+    queue: Queue,
+    waits: Samples,
+    holds: Samples,
+    holders: BTreeMap<ClientId, Revision>,
+    last_acquired: Revision,
+    pending: Vec<Acquisition>,
+    left: BTreeMap<(Key, Revision), (ClientId, ClusterTime)>,
+}
+
+/// A client says that it holds.
+#[derive(Clone, Copy, Debug)]
+struct Acquisition {
+    at: ClusterTime,
+    client: ClientId,
+    created: Revision,
+    seen: Revision,
+}
+
+#[derive(Clone, Debug)]
+struct Actor {
+    lock: LockOf,
+    standing: Standing,
+    /// Since when it waits, or holds.
+    since: ClusterTime,
+    gone: bool,
+}
+
+impl Tally {
+    /// Begins, with these clients.
+    pub fn new(clients: impl IntoIterator<Item = (ClientId, LockOf)>) -> Self {
+        let mut tally = Self::default();
+        for (client, lock) in clients {
+            tally.locks.entry(lock.clone()).or_default().clients += 1;
+            let actor = Actor { lock, standing: Standing::default(), since: ClusterTime(0), gone: false };
+            tally.clients.insert(client, actor);
+        }
+        tally
+    }
+
+    /// The locks, by their recipe and name.
+    pub const fn locks(&self) -> &BTreeMap<LockOf, OfLock> {
+        &self.locks
+    }
+
+    /// What happened, oldest first; and how many moments before those were left out.
+    pub fn moments(&self) -> (impl ExactSizeIterator<Item = &Moment>, u64) {
+        (self.moments.iter(), self.moments_cut)
+    }
+
+    /// How many terms began while it was watched, and which the last is.
+    pub fn terms(&self) -> (u64, Term) {
+        (self.first_term.map_or(0, |first| self.term.0.saturating_sub(first.0)), self.term)
+    }
+
+    /// The cluster is in this term: whoever starts a cluster says 0 first.
+    pub fn term(&mut self, at: ClusterTime, term: Term) {
+        if self.first_term.is_none() {
+            self.first_term = Some(term);
+        }
+        if term > self.term {
+            self.term = term;
+            self.moment(Moment { at, lock: Key::default(), client: None, what: Happening::Term(term) });
+        }
+    }
+
+    /// The store as it was at `revision`: what it was before is not known, or not any more.
+    pub fn listed(&mut self, revision: Revision, keys: &[KeyValue]) {
+        for (of, lock) in &mut self.locks {
+            let keys = keys.iter().filter(|kv| of.has(&kv.key));
+            lock.queue = Queue::at(revision, keys.map(|kv| (kv.create_revision, (kv.key.clone(), kv.lease))));
+            lock.left.retain(|(key, created), _| lock.queue.has(key, *created));
+            lock.judge(|| of.name().escape_ascii().to_string());
+        }
+    }
+
+    /// Changes of the store, whole revisions in order.
+    pub fn changed(&mut self, at: ClusterTime, changes: &[(Revision, KeyEvent)]) {
+        let Some(&(last, _)) = changes.last() else { return };
+        let mut expired = Vec::new();
+        for (of, lock) in &mut self.locks {
+            let ours = changes.iter().filter(|(_, event)| of.has(event.key()));
+            for revision in ours.collect::<Vec<_>>().chunk_by(|one, other| one.0 == other.0) {
+                expired.extend(lock.change(at, revision).into_iter().map(|what| (of.name().clone(), what)));
+            }
+            lock.queue.reach(last);
+            lock.judge(|| of.name().escape_ascii().to_string());
+        }
+        for (lock, (client, what)) in expired {
+            self.moment(Moment { at, lock, client: Some(client), what });
+        }
+    }
+
+    /// The store is at this revision, and everything up to it has been told.
+    pub fn reached(&mut self, revision: Revision) {
+        for (of, lock) in &mut self.locks {
+            lock.queue.reach(revision);
+            lock.judge(|| of.name().escape_ascii().to_string());
+        }
+    }
+
+    /// A client says something of itself.
+    pub fn told(&mut self, told: &Told) {
+        let Some(mut actor) = self.clients.remove(&told.client) else { return };
+        match &told.what {
+            What::Stands(standing) => self.stands(told.at, told.client, &mut actor, standing),
+            What::Crashed => self.crashed(told.at, told.client, &mut actor),
+            What::Stopped => {}
+        }
+        self.clients.insert(told.client, actor);
+    }
+
+    fn stands(&mut self, at: ClusterTime, client: ClientId, actor: &mut Actor, standing: &Standing) {
+        let before = std::mem::replace(&mut actor.standing, standing.clone());
+        let since = actor.since;
+        let Some(lock) = self.locks.get_mut(&actor.lock) else { return };
+        let name = actor.lock.name();
+        let mut happened = Vec::new();
+        if actor.gone {
+            actor.gone = false;
+            happened.push(Happening::Returned);
+        }
+        if standing.created != before.created && standing.created > Revision(0) {
+            happened.push(Happening::Enqueued(standing.created));
+        }
+        if standing.belief != before.belief {
+            actor.since = at;
+            if before.belief == Belief::Holding {
+                lock.holders.remove(&client);
+                lock.holds.add(at.since(since));
+            }
+        }
+        match (before.belief, standing.belief) {
+            (before, now) if before == now => {}
+            (_, Belief::Holding) => {
+                let waited = at.since(since);
+                lock.waits.add(waited);
+                happened.push(Happening::Acquired(standing.created, waited));
+                let acquisition = Acquisition { at, client, created: standing.created, seen: standing.seen };
+                lock.acquire(acquisition, || name.escape_ascii().to_string());
+            }
+            (Belief::Holding, Belief::Idle) => {
+                lock.released += 1;
+                happened.push(Happening::Released(at.since(since)));
+            }
+            (Belief::Waiting, Belief::Idle) if standing.step == Step::Release => happened.push(Happening::GaveUp),
+            (before, Belief::Lost) => {
+                lock.lost += 1;
+                happened.push(Happening::Lost(before));
+            }
+            _ => {}
+        }
+        let lock = name.clone();
+        for what in happened {
+            self.moment(Moment { at, lock: lock.clone(), client: Some(client), what });
+        }
+    }
+
+    fn crashed(&mut self, at: ClusterTime, client: ClientId, actor: &mut Actor) {
+        actor.gone = true;
+        let before = std::mem::take(&mut actor.standing);
+        let Some(lock) = self.locks.get_mut(&actor.lock) else { return };
+        lock.holders.remove(&client);
+        if before.belief == Belief::Holding {
+            lock.holds.add(at.since(actor.since));
+        }
+        if matches!(before.belief, Belief::Waiting | Belief::Holding) && before.created > Revision(0) {
+            lock.crashed += 1;
+            lock.left.insert((before.key, before.created), (client, at));
+        }
+        let lock = actor.lock.name().clone();
+        self.moment(Moment { at, lock, client: Some(client), what: Happening::Crashed(before.belief) });
+    }
+
+    fn moment(&mut self, moment: Moment) {
+        if self.moments.len() == MOMENTS {
+            self.moments.pop_front();
+            self.moments_cut += 1;
+        }
+        self.moments.push_back(moment);
+    }
+}
+
+impl OfLock {
+    /// How long clients waited that got it; none when nobody did.
+    pub fn waits(&self) -> Option<Spread> {
+        self.waits.spread()
+    }
+
+    /// How long it was held, by those that hold it no more.
+    pub fn holds(&self) -> Option<Spread> {
+        self.holds.spread()
+    }
+
+    /// Takes in the changes of one revision; what went with the leases of crashed clients.
+    fn change(&mut self, at: ClusterTime, changes: &[&(Revision, KeyEvent)]) -> Vec<(ClientId, Happening)> {
+        let mut expired = Vec::new();
+        for (revision, event) in changes {
+            match event {
+                KeyEvent::Put(kv) => self.queue.put(kv.create_revision, &kv.key, kv.lease),
+                KeyEvent::Delete { key, .. } => {
+                    let Some(created) = self.queue.delete(key) else { continue };
+                    if let Some((client, since)) = self.left.remove(&(key.clone(), created)) {
+                        self.expired += 1;
+                        expired.push((client, Happening::Expired(*revision, at.since(since))));
+                    }
+                }
+            }
+        }
+        if let Some((revision, _)) = changes.first()
+            && self.queue.settle(*revision)
+        {
+            self.handoffs += 1;
+        }
+        expired
+    }
+
+    fn acquire(&mut self, acquisition: Acquisition, name: impl Fn() -> String) {
+        let Acquisition { at, client, created, .. } = acquisition;
+        self.acquired += 1;
+        if let Some((other, token)) = self.holders.first_key_value() {
+            let what = format!("{client} (revision {created}) while {other} (revision {token}) believed it held");
+            self.double_holders += 1;
+            self.violation(at, &name, &what);
+        }
+        self.holders.insert(client, created);
+        if created < self.last_acquired {
+            let what = format!("{client} (revision {created}) took it after revision {}", self.last_acquired);
+            self.fifo_violations += 1;
+            self.judged += 1;
+            self.violation(at, &name, &what);
+        } else {
+            self.last_acquired = created;
+            self.pending.push(acquisition);
+            self.judge(name);
+        }
+    }
+
+    /// Looks up in the history whose turn it was, as far as that is known by now.
+    fn judge(&mut self, name: impl Fn() -> String) {
+        for acquisition in std::mem::take(&mut self.pending) {
+            let Acquisition { at, client, created, seen } = acquisition;
+            match self.queue.first_at(seen) {
+                Verdict::NotYet => self.pending.push(acquisition),
+                Verdict::Unknown => {}
+                Verdict::First(first) => {
+                    self.judged += 1;
+                    if first != Some(created) {
+                        let first = first.map_or("nobody".into(), |first| format!("revision {first}"));
+                        let what = format!("{client} (revision {created}) took it when, at {seen}, {first} was first");
+                        self.fifo_violations += 1;
+                        self.violation(at, &name, &what);
+                    }
+                }
+            }
+        }
+    }
+
+    fn violation(&mut self, at: ClusterTime, name: &impl Fn() -> String, what: &str) {
+        if self.first_violation.is_none() {
+            let seconds = Duration::from_micros(at.0).as_secs_f64();
+            self.first_violation = Some(format!("{} at {seconds:.3} s: {what}", name()));
+        }
+    }
+}
+
+impl LockOf {
+    /// Whether a key is one of this lock's.
+    pub fn has(&self, key: &Key) -> bool {
+        match self {
+            Self::Queue(name) => key.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(b"/")),
+            Self::SingleKey(name) => name == key,
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! A cluster for tests in virtual time: one store behind a network that is slow and forgetful.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::ClientId;
+use super::stage::Cluster;
+use crate::chance::Chance;
+use crate::domain::raft::ClusterTime;
+use crate::domain::{KeyRange, Revision};
+use crate::recipe::testing::Store;
+use crate::recipe::{Call, CallId, Failure, Input, WatchId};
+
+/// The cluster.
+#[derive(Debug)]
+pub struct Town {
+    /// The store, as everybody would see it who were there.
+    pub store: Store,
+    loss: u16,
+    breaks: u16,
+    chance: Chance,
+    now: ClusterTime,
+    /// What is on its way, by when it arrives; the number keeps equal times in order.
+    ways: BTreeMap<(ClusterTime, u64), Way>,
+    watches: BTreeMap<ClientId, Following>,
+    /// How many changes watches were woken for.
+    announced: usize,
+    sent: u64,
+}
+
+#[derive(Debug)]
+enum Way {
+    ToStore(ClientId, CallId, Call),
+    ToClient(ClientId, Input),
+    /// A watch is told what happened until then.
+    Tell(ClientId, WatchId),
+}
+
+#[derive(Debug)]
+struct Following {
+    watch: WatchId,
+    range: KeyRange,
+    next: Revision,
+    telling: bool,
+}
+
+/// How long a call that is lost keeps its client waiting.
+const PATIENCE: Duration = Duration::from_millis(1500);
+
+impl Town {
+    /// A cluster without faults.
+    pub fn new(seed: u64) -> Self {
+        Self {
+            store: Store::default(),
+            loss: 0,
+            breaks: 0,
+            chance: Chance::new(seed, 0),
+            now: ClusterTime(0),
+            ways: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            announced: 0,
+            sent: 0,
+        }
+    }
+
+    /// The same with faults: of a thousand calls `loss` are lost on the way there, as many on the
+    /// way back, and as many stuck for long. Of a thousand times that a watch has to tell
+    /// something, `breaks` times it breaks.
+    pub fn faulty(self, loss: u16, breaks: u16) -> Self {
+        Self { loss, breaks, ..self }
+    }
+
+    fn send(&mut self, way: Way) {
+        let delay = self.chance.between(Duration::from_micros(200), Duration::from_millis(20));
+        self.send_at(self.now + delay, way);
+    }
+
+    fn send_at(&mut self, at: ClusterTime, way: Way) {
+        self.sent += 1;
+        self.ways.insert((at, self.sent), way);
+    }
+
+    fn is_lost(&mut self) -> bool {
+        self.chance.in_thousand(self.loss)
+    }
+
+    /// Sends word to the watches that have something to tell and have not been sent it yet.
+    fn wake(&mut self) {
+        let news = &self.store.changes[self.announced..];
+        self.announced = self.store.changes.len();
+        let mut behind = Vec::new();
+        for (client, following) in self.watches.iter_mut().filter(|(_, following)| !following.telling) {
+            if news.iter().any(|(_, event)| following.range.contains(event.key())) {
+                following.telling = true;
+                behind.push((*client, following.watch));
+            }
+        }
+        for (client, watch) in behind {
+            self.send(Way::Tell(client, watch));
+        }
+    }
+
+    fn tell(&mut self, client: ClientId, watch: WatchId, learnt: &mut Vec<(ClientId, Input)>) {
+        let Some(following) = self.watches.get_mut(&client).filter(|following| following.watch == watch) else {
+            return;
+        };
+        if self.chance.in_thousand(self.breaks) {
+            self.watches.remove(&client);
+            learnt.push((client, Input::WatchLost(watch)));
+            return;
+        }
+        let changes = self.store.since(&following.range, following.next);
+        following.next = self.store.revision.next();
+        following.telling = false;
+        learnt.extend(changes.into_iter().map(|(revision, event)| (client, Input::Changed { watch, revision, event })));
+    }
+}
+
+impl Cluster for Town {
+    fn next(&self) -> Option<ClusterTime> {
+        let way = self.ways.first_key_value().map(|(&(at, _), _)| at);
+        [way, self.store.next_expiry()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, to: ClusterTime) -> Vec<(ClientId, Input)> {
+        self.now = to;
+        self.store.expire(to);
+        let mut learnt = Vec::new();
+        if self.ways.first_key_value().is_some_and(|(&(at, _), _)| at <= to)
+            && let Some((_, way)) = self.ways.pop_first()
+        {
+            match way {
+                Way::ToClient(client, input) => learnt.push((client, input)),
+                Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
+                Way::ToStore(client, id, call) => {
+                    let answer = self.store.ask(to, &call);
+                    if !self.is_lost() {
+                        self.send(Way::ToClient(client, Input::Answer(id, answer)));
+                    }
+                }
+            }
+        }
+        self.wake();
+        learnt
+    }
+
+    fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
+        self.now = now;
+        // Clients pass over a second answer to a call, so this one may come in any case.
+        self.send_at(now + PATIENCE, Way::ToClient(client, Input::Answer(id, Err(Failure::Unanswered))));
+        if !self.is_lost() {
+            // Some calls are stuck for long and are done when their client has given them up.
+            if self.chance.in_thousand(self.loss) {
+                let late = self.chance.between(PATIENCE, PATIENCE * 4);
+                self.send_at(now + late, Way::ToStore(client, id, call));
+            } else {
+                self.send(Way::ToStore(client, id, call));
+            }
+        }
+    }
+
+    fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
+        self.now = now;
+        let telling = !self.store.since(&range, from).is_empty();
+        self.watches.insert(client, Following { watch, range, next: from, telling });
+        if telling {
+            self.send(Way::Tell(client, watch));
+        }
+    }
+
+    fn unwatch(&mut self, client: ClientId, watch: WatchId) {
+        if self.watches.get(&client).is_some_and(|following| following.watch == watch) {
+            self.watches.remove(&client);
+        }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.watches.remove(&client);
+        self.ways.retain(|_, way| !matches!(way, Way::ToClient(to, _) | Way::Tell(to, _) if *to == client));
+    }
+}

@@ -1,0 +1,145 @@
+//! What lock clients do, as pure machines: no I/O, no clock, no chance.
+//!
+//! A machine is told what happened ([`Input`]) and says what it wants done ([`Command`]). Who
+//! drives it makes the calls, keeps the watches and the timers, and decides what time it is: a
+//! task that speaks to a real cluster, or a loop that lets an hour pass in a moment. So one
+//! recipe runs in a workshop and in a test under all the orders of events there can be.
+//!
+//! ```text
+//!               Leased, LeaseLost
+//!   Session ────────────────────────► Mutex, SingleKey
+//!   steps 1, 2                        steps 3 to 6
+//! ```
+
+use std::fmt::Debug;
+
+use crate::domain::raft::ClusterTime;
+use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
+
+mod call;
+mod mutex;
+mod place;
+mod session;
+mod single_key;
+mod standing;
+#[cfg(test)]
+pub mod testing;
+
+pub use call::{Answer, Call, Failure};
+pub use mutex::{Mistakes, Mutex};
+pub use session::Session;
+pub use single_key::SingleKey;
+pub use standing::{Belief, Standing, Step};
+
+/// A machine that takes part in something by a recipe.
+pub trait Recipe: Debug {
+    /// Takes in what happened at `now`, by the client's own clock; returns what it wants done,
+    /// in this order.
+    fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command>;
+}
+
+/// What a machine is told. What it does not wait for, such as an answer that was overtaken, it
+/// passes over.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Input {
+    /// Begin.
+    Start,
+    /// The session has a lease: take part with it.
+    Leased(LeaseId),
+    /// The session is lost: what was held on it is held no more.
+    LeaseLost,
+    /// Give up what is held or waited for.
+    Release,
+    /// The answer to a call.
+    Answer(CallId, Result<Answer, Failure>),
+    /// A watched key changed.
+    Changed {
+        /// By which watch this is known.
+        watch: WatchId,
+        /// The revision that changed it.
+        revision: Revision,
+        /// The change.
+        event: KeyEvent,
+    },
+    /// A watch ended before it was given up; changes may have been missed.
+    WatchLost(WatchId),
+    /// A timer went off.
+    Timer(Timer),
+    /// Stand still, as a long garbage collection makes a process do. The world goes on.
+    Pause,
+    /// Go on, and learn what happened since.
+    Resume,
+    /// End without a word.
+    Crash,
+    /// End in order: give up everything and take part no more.
+    Stop,
+}
+
+/// What a machine wants done.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Command {
+    /// Ask the cluster. Every call is answered, be it by a failure.
+    Call(CallId, Call),
+    /// Tell of the changes of `range` from revision `from` on. A machine has one watch at a time:
+    /// a new one takes the place of the one before.
+    Watch {
+        /// The name of the watch.
+        watch: WatchId,
+        /// What to watch.
+        range: KeyRange,
+        /// The first revision to tell of.
+        from: Revision,
+    },
+    /// Tell no more.
+    Unwatch(WatchId),
+    /// Let this timer go off then; it runs once, and setting it again moves it.
+    Set(Timer, ClusterTime),
+    /// This is where the client stands now.
+    Report(Standing),
+    /// The client is no more: no answer, event or timer may reach it, except timers that are
+    /// set behind this.
+    Crashed,
+    /// The client has given up everything and ends.
+    Stopped,
+}
+
+/// Which of a client's machines something belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Part {
+    /// Its session.
+    Session,
+    /// What it takes part in.
+    Lock,
+}
+
+/// The name of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct CallId {
+    /// Whose call it is.
+    pub part: Part,
+    /// Growing from call to call.
+    pub number: u64,
+}
+
+/// The name of a watch, growing from watch to watch.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WatchId(pub u64);
+
+/// The timers that a client can set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Timer {
+    /// The lease has to be renewed, or a call of the session to be made again.
+    Heartbeat,
+    /// The lease has run out by the client's own clock.
+    Expiry,
+    /// A call of the lock has to be made again.
+    Again,
+    /// The client wants the lock.
+    Want,
+    /// The work is done.
+    Work,
+    /// The client crashes.
+    Crash,
+    /// It comes back.
+    Return,
+}

@@ -1,0 +1,202 @@
+//! A session: a lease, and the heartbeat that keeps it alive.
+//!
+//! ```text
+//!   idle ─ Start ─► granting ─ granted ─► live ─ gone, or run out by the own clock ─► lost
+//!                    ▲    │ failed          │ Stop
+//!                    └────┘                 └───► revoking ─► closed
+//!                  Stop: whatever is granted yet is revoked ──┘
+//! ```
+//!
+//! As `Session` of etcd's `client/v3/concurrency` it renews every third of the TTL. It does not
+//! wait for the server to say that the lease is gone: what was granted counts from the moment
+//! the call was sent, so that a client stops believing before the server may give its lock
+//! to another.
+
+use std::time::Duration;
+
+use super::{Answer, Call, CallId, Command, Failure, Input, Part, Recipe, Standing, Step, Timer};
+use crate::domain::LeaseId;
+use crate::domain::raft::ClusterTime;
+
+/// How long a client waits before it makes a failed call again.
+pub(super) const AGAIN: Duration = Duration::from_millis(200);
+
+/// A lease that is kept alive.
+#[derive(Clone, Debug)]
+pub struct Session {
+    ttl: Duration,
+    state: State,
+    calls: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    Granting { call: Option<CallId>, sent: ClusterTime },
+    Abandoning { call: CallId, sent: ClusterTime },
+    Live { lease: LeaseId, ttl: Duration, ends: ClusterTime, renewing: Option<(CallId, ClusterTime)> },
+    Revoking { lease: LeaseId, call: Option<CallId>, ends: ClusterTime },
+    Lost,
+    Closed,
+}
+
+impl Session {
+    /// A session that will ask for leases of this length, in whole seconds.
+    pub const fn new(ttl: Duration) -> Self {
+        Self { ttl, state: State::Idle, calls: 0 }
+    }
+
+    /// The lease, while the session may rely on it.
+    pub const fn lease(&self) -> Option<LeaseId> {
+        match self.state {
+            State::Live { lease, .. } => Some(lease),
+            _ => None,
+        }
+    }
+
+    /// Whether it had a lease and lost it. It can be started again.
+    pub const fn is_lost(&self) -> bool {
+        matches!(self.state, State::Lost)
+    }
+
+    /// Whether it has given up its lease.
+    pub const fn is_closed(&self) -> bool {
+        matches!(self.state, State::Closed)
+    }
+
+    /// Forgets everything but which names of calls were used: the client begins anew.
+    pub const fn reset(&mut self) {
+        self.state = State::Idle;
+    }
+
+    fn call(&mut self, call: Call) -> (CallId, Command) {
+        self.calls += 1;
+        let id = CallId { part: Part::Session, number: self.calls };
+        (id, Command::Call(id, call))
+    }
+
+    fn grant(&mut self, now: ClusterTime) -> Vec<Command> {
+        let (id, call) = self.call(Call::Grant { ttl: self.ttl });
+        self.state = State::Granting { call: Some(id), sent: now };
+        vec![Command::Report(Standing::default()), call]
+    }
+
+    fn granted(now: ClusterTime, sent: ClusterTime, lease: LeaseId, ttl: Duration) -> (State, Vec<Command>) {
+        let ends = sent + ttl;
+        let state = State::Live { lease, ttl, ends, renewing: None };
+        let standing = Standing { step: Step::Heartbeat, lease, ..Standing::default() };
+        let timers = [Command::Set(Timer::Heartbeat, now + ttl / 3), Command::Set(Timer::Expiry, ends)];
+        (state, [Command::Report(standing)].into_iter().chain(timers).collect())
+    }
+
+    fn answered(&mut self, now: ClusterTime, id: CallId, answer: &Result<Answer, Failure>) -> Vec<Command> {
+        match (self.state, answer) {
+            (State::Granting { call: Some(call), sent }, &Ok(Answer::Granted { lease, ttl })) if call == id => {
+                let (state, commands) = Self::granted(now, sent, lease, ttl);
+                self.state = state;
+                commands
+            }
+            (State::Granting { call: Some(call), sent }, _) if call == id => {
+                self.state = State::Granting { call: None, sent };
+                vec![Command::Set(Timer::Heartbeat, now + AGAIN)]
+            }
+            (State::Abandoning { call, sent }, &Ok(Answer::Granted { lease, ttl })) if call == id => {
+                self.revoke(lease, sent + ttl)
+            }
+            (State::Abandoning { call, .. }, _) if call == id => {
+                self.state = State::Closed;
+                Vec::new()
+            }
+            (State::Live { lease, ttl, ends, renewing: Some((call, sent)) }, answer) if call == id => {
+                self.renewed(now, (lease, ttl), ends, sent, answer)
+            }
+            (State::Revoking { call: Some(call), .. }, Ok(_) | Err(Failure::LeaseGone)) if call == id => {
+                self.state = State::Closed;
+                Vec::new()
+            }
+            (State::Revoking { lease, call: Some(call), ends }, _) if call == id => {
+                self.state = State::Revoking { lease, call: None, ends };
+                vec![Command::Set(Timer::Heartbeat, now + AGAIN)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    fn renewed(
+        &mut self,
+        now: ClusterTime,
+        (lease, ttl): (LeaseId, Duration),
+        ends: ClusterTime,
+        sent: ClusterTime,
+        answer: &Result<Answer, Failure>,
+    ) -> Vec<Command> {
+        match answer {
+            Ok(Answer::Renewed(true)) => {
+                let ends = sent + ttl;
+                self.state = State::Live { lease, ttl, ends, renewing: None };
+                vec![Command::Set(Timer::Heartbeat, now + ttl / 3), Command::Set(Timer::Expiry, ends)]
+            }
+            Ok(_) | Err(Failure::LeaseGone) => {
+                self.state = State::Lost;
+                Vec::new()
+            }
+            Err(_) => {
+                self.state = State::Live { lease, ttl, ends, renewing: None };
+                vec![Command::Set(Timer::Heartbeat, now + AGAIN)]
+            }
+        }
+    }
+
+    fn heartbeat(&mut self, now: ClusterTime) -> Vec<Command> {
+        match self.state {
+            State::Granting { call: None, .. } => self.grant(now),
+            State::Live { lease, ttl, ends, renewing: None } => {
+                let (id, call) = self.call(Call::KeepAlive(lease));
+                self.state = State::Live { lease, ttl, ends, renewing: Some((id, now)) };
+                vec![call]
+            }
+            State::Revoking { ends, .. } if now >= ends => {
+                self.state = State::Closed;
+                Vec::new()
+            }
+            State::Revoking { lease, call: None, ends } => self.revoke(lease, ends),
+            _ => Vec::new(),
+        }
+    }
+
+    fn revoke(&mut self, lease: LeaseId, ends: ClusterTime) -> Vec<Command> {
+        let (id, call) = self.call(Call::Revoke(lease));
+        self.state = State::Revoking { lease, call: Some(id), ends };
+        vec![call]
+    }
+
+    /// Whether the lease has run out by now, whatever the server knows.
+    fn is_over(&self, now: ClusterTime) -> bool {
+        matches!(self.state, State::Live { ends, .. } if now >= ends)
+    }
+}
+
+impl Recipe for Session {
+    fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {
+        // Asked first: a client that stood still may have an answer waiting that is stale.
+        if self.is_over(now) && input != Input::Stop {
+            self.state = State::Lost;
+        }
+        match (self.state, input) {
+            (State::Idle | State::Lost, Input::Start) => self.grant(now),
+            (_, Input::Answer(id, answer)) => self.answered(now, id, &answer),
+            (_, Input::Timer(Timer::Heartbeat)) => self.heartbeat(now),
+            (State::Live { lease, ends, .. }, Input::Stop) => self.revoke(lease, ends),
+            (State::Granting { call: Some(call), sent }, Input::Stop) => {
+                self.state = State::Abandoning { call, sent };
+                Vec::new()
+            }
+            (State::Revoking { .. } | State::Abandoning { .. }, Input::Stop) => Vec::new(),
+            (_, Input::Stop) => {
+                self.state = State::Closed;
+                Vec::new()
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! The lock of one key: who creates it holds, all others watch it and try again when it goes.
+//!
+//! ```text
+//!   idle ─ Leased ─► put ─ created ─► work ─ Release ─► release ─► idle
+//!                    ▲ │ it is there already
+//!                    │ ▼
+//!                   watch ─ deleted, or the watch lost
+//! ```
+//!
+//! There is no queue: whoever is quickest is next. "Leader by lock" is this recipe with a
+//! value that says who leads; a registration is this recipe with a key that nobody else wants.
+
+use super::place::Place;
+use super::session::AGAIN;
+use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer, WatchId};
+use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, KeyEvent, LeaseId, Revision};
+
+/// A client of a lock of one key.
+#[derive(Clone, Debug)]
+pub struct SingleKey {
+    key: Key,
+    value: Vec<u8>,
+    state: State,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Idle,
+    /// Here and in `Releasing` the call is none while its failure is waited out.
+    Putting(Option<CallId>),
+    Watching(WatchId),
+    Holding,
+    Releasing(Option<CallId>),
+    Lost,
+}
+
+impl SingleKey {
+    /// A client that puts `value` under `key` when it holds.
+    pub fn new(key: Key, value: Vec<u8>) -> Self {
+        Self { key, value, state: State::Idle, place: Place::default() }
+    }
+
+    /// Where it stands.
+    pub const fn standing(&self) -> &Standing {
+        &self.place.standing
+    }
+
+    /// Whether a put that was never answered may still come to be: only the end of the lease
+    /// makes sure that it does not.
+    pub const fn is_doubtful(&self) -> bool {
+        self.place.doubtful
+    }
+
+    /// Forgets everything but which names were used: the client begins anew.
+    pub fn reset(&mut self) {
+        self.state = State::Idle;
+        self.place.reset();
+    }
+
+    fn put(&mut self) -> Vec<Command> {
+        self.place.standing.ahead = None;
+        let (key, lease) = (self.key.clone(), self.place.standing.lease);
+        let (id, call) = self.place.call(Call::Create { key, value: self.value.clone(), lease });
+        self.state = State::Putting(Some(id));
+        vec![self.place.stand(Step::Put, Belief::Waiting), call]
+    }
+
+    fn created(&mut self, revision: Revision, created: Revision, lease: LeaseId) -> Vec<Command> {
+        self.place.standing.seen = revision;
+        if lease == self.place.standing.lease {
+            self.place.standing.created = created;
+            self.state = State::Holding;
+            return vec![self.place.stand(Step::Work, Belief::Holding)];
+        }
+        let (watch, follow) = self.place.watch(self.key.clone(), revision);
+        self.state = State::Watching(watch);
+        vec![self.place.stand(Step::Watch, Belief::Waiting), follow]
+    }
+
+    fn delete(&mut self) -> Command {
+        let (key, created) = (self.key.clone(), self.place.standing.created);
+        let (id, call) = self.place.call(Call::Delete { key, created });
+        self.state = State::Releasing(Some(id));
+        call
+    }
+
+    fn leave(&mut self) -> Vec<Command> {
+        self.state = State::Idle;
+        vec![self.place.leave()]
+    }
+
+    /// The end of the session takes the key with it.
+    fn stop(&mut self) -> Vec<Command> {
+        let unwatch = self.unwatch();
+        self.state = State::Idle;
+        self.place.standing.ahead = None;
+        unwatch.into_iter().chain([self.place.stand(Step::Release, Belief::Idle)]).collect()
+    }
+
+    fn lose(&mut self) -> Vec<Command> {
+        let unwatch = self.unwatch();
+        self.state = State::Lost;
+        unwatch.into_iter().chain([self.place.lose()]).collect()
+    }
+
+    fn unwatch(&self) -> Option<Command> {
+        if let State::Watching(watch) = self.state { Some(Command::Unwatch(watch)) } else { None }
+    }
+
+    fn answered(&mut self, now: ClusterTime, id: CallId, answer: &Result<Answer, Failure>) -> Vec<Command> {
+        match (self.state, answer) {
+            (State::Putting(call) | State::Releasing(call), _) if call != Some(id) => Vec::new(),
+            (State::Putting(_) | State::Releasing(_), Err(Failure::LeaseGone)) => self.lose(),
+            (State::Putting(_), &Ok(Answer::Created { revision, created, lease })) => {
+                self.created(revision, created, lease)
+            }
+            (State::Putting(_), answer) => {
+                self.place.doubtful |= *answer != Err(Failure::Refused);
+                self.again(now, State::Putting(None))
+            }
+            (State::Releasing(_), Ok(_)) => self.leave(),
+            (State::Releasing(_), Err(_)) => self.again(now, State::Releasing(None)),
+            (State::Idle | State::Watching(_) | State::Holding | State::Lost, _) => Vec::new(),
+        }
+    }
+
+    fn again(&mut self, now: ClusterTime, state: State) -> Vec<Command> {
+        self.state = state;
+        vec![Command::Set(Timer::Again, now + AGAIN)]
+    }
+}
+
+impl Recipe for SingleKey {
+    fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {
+        match (self.state, input) {
+            (State::Idle | State::Lost, Input::Leased(lease)) => {
+                self.place.enter(lease, self.key.clone());
+                self.put()
+            }
+            (State::Idle | State::Lost, _) => Vec::new(),
+            (_, Input::LeaseLost) => self.lose(),
+            (_, Input::Stop) => self.stop(),
+            (_, Input::Answer(id, answer)) => self.answered(now, id, &answer),
+            (State::Watching(ours), Input::Changed { watch, event: KeyEvent::Delete { .. }, .. }) if watch == ours => {
+                [Command::Unwatch(watch)].into_iter().chain(self.put()).collect()
+            }
+            (State::Watching(ours), Input::WatchLost(watch)) if watch == ours => {
+                self.place.standing.ahead = None;
+                let report = self.place.stand(Step::Put, Belief::Waiting);
+                [report].into_iter().chain(self.again(now, State::Putting(None))).collect()
+            }
+            (State::Putting(None), Input::Timer(Timer::Again)) => self.put(),
+            (State::Releasing(None), Input::Timer(Timer::Again)) => vec![self.delete()],
+            (State::Watching(watch), Input::Release) => {
+                [Command::Unwatch(watch)].into_iter().chain(self.leave()).collect()
+            }
+            (State::Holding, Input::Release) => {
+                // It stops believing before it asks: once the key is gone another may hold.
+                vec![self.place.stand(Step::Release, Belief::Idle), self.delete()]
+            }
+            _ => Vec::new(),
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! A store for tests of recipes: the six calls, leases, and the history, and nothing else.
+//!
+//! It answers at once and in order; delays, losses and the order of things are for the tests
+//! to choose.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::{Answer, Call, Failure};
+use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
+
+/// The store.
+#[derive(Clone, Debug, Default)]
+pub struct Store {
+    /// The revision of the last change.
+    pub revision: Revision,
+    /// What is there.
+    pub keys: BTreeMap<Key, KeyValue>,
+    /// What changed, in order.
+    pub changes: Vec<(Revision, KeyEvent)>,
+    ages: BTreeMap<Revision, Key>,
+    leases: BTreeMap<LeaseId, (Duration, ClusterTime)>,
+    ends: BTreeSet<(ClusterTime, LeaseId)>,
+    granted: i64,
+}
+
+impl Store {
+    /// Makes a call.
+    pub fn ask(&mut self, now: ClusterTime, call: &Call) -> Result<Answer, Failure> {
+        self.expire(now);
+        match call.clone() {
+            Call::Grant { ttl } => {
+                self.granted += 1;
+                let lease = LeaseId(0x1000 + self.granted);
+                self.leases.insert(lease, (ttl, now + ttl));
+                self.ends.insert((now + ttl, lease));
+                Ok(Answer::Granted { lease, ttl })
+            }
+            Call::KeepAlive(lease) => Ok(Answer::Renewed(match self.leases.get_mut(&lease) {
+                Some((ttl, ends)) => {
+                    self.ends.remove(&(*ends, lease));
+                    *ends = now + *ttl;
+                    self.ends.insert((*ends, lease));
+                    true
+                }
+                None => false,
+            })),
+            Call::Revoke(lease) => {
+                let (_, ends) = self.leases.remove(&lease).ok_or(Failure::LeaseGone)?;
+                self.ends.remove(&(ends, lease));
+                self.drop_keys_of(lease);
+                Ok(Answer::Revoked)
+            }
+            Call::Create { key, value, lease } => {
+                if !self.keys.contains_key(&key) {
+                    self.leases.get(&lease).ok_or(Failure::LeaseGone)?;
+                    self.put(KeyValue { key: key.clone(), value, lease, ..KeyValue::default() });
+                }
+                let kv = &self.keys[&key];
+                Ok(Answer::Created { revision: self.revision, created: kv.create_revision, lease: kv.lease })
+            }
+            Call::Look { key, created, queue } => {
+                let present = self.keys.get(&key).is_some_and(|kv| kv.create_revision == created);
+                let older = self.ages.range(..created).rev().map(|(_, key)| key);
+                let ahead = older.into_iter().find(|key| key.starts_with(&queue)).cloned();
+                Ok(Answer::Looked { revision: self.revision, present, ahead })
+            }
+            Call::Delete { key, created } => {
+                if self.keys.get(&key).is_some_and(|kv| kv.create_revision == created) {
+                    self.revision = self.revision.next();
+                    self.delete(key);
+                }
+                Ok(Answer::Deleted)
+            }
+        }
+    }
+
+    /// Revokes the leases that ran out.
+    pub fn expire(&mut self, now: ClusterTime) {
+        while let Some(&(ends, lease)) = self.ends.first().filter(|(ends, _)| *ends <= now) {
+            self.ends.remove(&(ends, lease));
+            self.leases.remove(&lease);
+            self.drop_keys_of(lease);
+        }
+    }
+
+    /// When the next lease runs out.
+    pub fn next_expiry(&self) -> Option<ClusterTime> {
+        self.ends.first().map(|(ends, _)| *ends)
+    }
+
+    /// The changes of a range from a revision on.
+    pub fn since(&self, range: &KeyRange, from: Revision) -> Vec<(Revision, KeyEvent)> {
+        let start = self.changes.partition_point(|(revision, _)| *revision < from);
+        self.changes[start..].iter().filter(|(_, event)| range.contains(event.key())).cloned().collect()
+    }
+
+    /// The oldest key of a queue.
+    pub fn first(&self, queue: &[u8]) -> Option<&KeyValue> {
+        self.ages.values().find(|key| key.starts_with(queue)).and_then(|key| self.keys.get(key))
+    }
+
+    /// How many leases live.
+    pub fn leases(&self) -> usize {
+        self.leases.len()
+    }
+
+    fn put(&mut self, kv: KeyValue) {
+        self.revision = self.revision.next();
+        let (create_revision, mod_revision) = (self.revision, self.revision);
+        let kv = KeyValue { create_revision, mod_revision, version: 1, ..kv };
+        self.changes.push((self.revision, KeyEvent::Put(kv.clone())));
+        self.ages.insert(self.revision, kv.key.clone());
+        self.keys.insert(kv.key.clone(), kv);
+    }
+
+    fn drop_keys_of(&mut self, lease: LeaseId) {
+        let keys: Vec<_> = self.keys.values().filter(|kv| kv.lease == lease).map(|kv| kv.key.clone()).collect();
+        if !keys.is_empty() {
+            self.revision = self.revision.next();
+        }
+        for key in keys {
+            self.delete(key);
+        }
+    }
+
+    fn delete(&mut self, key: Key) {
+        let previous = self.keys.remove(&key);
+        if let Some(kv) = &previous {
+            self.ages.remove(&kv.create_revision);
+        }
+        self.changes.push((self.revision, KeyEvent::Delete { key, previous }));
+    }
+}
