@@ -6,6 +6,7 @@ What is measured, against what, and which result is good is `side-by-side`'s.
 import contextlib
 import dataclasses
 import fcntl
+import json
 import os
 import pathlib
 import pty
@@ -61,44 +62,94 @@ def free_ports(count):
 
 
 class Etcd:
-    """One server on loopback with its data in a temporary folder, until the block ends."""
+    """Servers on loopback with their data in a temporary folder, until the block ends."""
 
-    def __init__(self, folder, hidden=False):
-        self.folder = folder
-        self.hidden = hidden
+    def __init__(self, folder, hidden=False, members=1):
+        self.folder, self.hidden, self.members = folder, hidden, members
         self.ctl = [str(folder / "etcdctl")]
 
     def __enter__(self):
         self.data = tempfile.TemporaryDirectory(prefix="lockscope-bench-")
-        client, peer = free_ports(2)
-        self.endpoint, peer = f"127.0.0.1:{client}", f"http://127.0.0.1:{peer}"
-        # A program that learns from the member where it serves clients would go around a proxy.
-        advertised = "http://127.0.0.1:1" if self.hidden else f"http://{self.endpoint}"
-        log = open(pathlib.Path(self.data.name) / "log", "w")
-        self.process = subprocess.Popen(
-            [self.folder / "etcd", "--data-dir", self.data.name + "/data", "--name", "m0",
-             "--listen-client-urls", f"http://{self.endpoint}", "--advertise-client-urls", advertised,
-             "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", f"m0={peer}",
-             "--quota-backend-bytes", str(4 << 30), "--unsafe-no-fsync"],
-            stdout=log, stderr=subprocess.STDOUT, env=CLEAN)
-        log.close()
+        ports = free_ports(2 * self.members)
+        clients, peers = ports[:self.members], [f"http://127.0.0.1:{port}" for port in ports[self.members:]]
+        self.endpoints = [f"127.0.0.1:{port}" for port in clients]
+        self.endpoint = ",".join(self.endpoints)
+        cluster = ",".join(f"m{n}={peer}" for n, peer in enumerate(peers))
+        self.processes = []
+        for n, (endpoint, peer) in enumerate(zip(self.endpoints, peers)):
+            # A program that learns from the member where it serves clients would go around a proxy.
+            advertised = "http://127.0.0.1:1" if self.hidden else f"http://{endpoint}"
+            with open(pathlib.Path(self.data.name) / f"log{n}", "w") as log:
+                self.processes.append(subprocess.Popen(
+                    [self.folder / "etcd", "--data-dir", f"{self.data.name}/data{n}", "--name", f"m{n}",
+                     "--listen-client-urls", f"http://{endpoint}", "--advertise-client-urls", advertised,
+                     "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer, "--initial-cluster", cluster,
+                     "--quota-backend-bytes", str(4 << 30), "--unsafe-no-fsync"],
+                    stdout=log, stderr=subprocess.STDOUT, env=CLEAN))
         self.ctl += ["--endpoints", self.endpoint]
         for _ in range(200):
             if subprocess.run([*self.ctl, "endpoint", "health"], env=ctl_env(), capture_output=True).returncode == 0:
                 return self
-            if self.process.poll() is not None:
+            if any(process.poll() is not None for process in self.processes):
                 break
             time.sleep(0.05)
         self.__exit__()
         raise Failed(f"{self.folder}/etcd does not start")
 
     def cpu(self):
+        return sum(cpu_of(process.pid) for process in self.processes)
+
+    def __exit__(self, *_):
+        for process in self.processes:
+            process.kill()
+        for process in self.processes:
+            process.wait()
+        self.data.cleanup()
+
+
+class Embedded:
+    """`lockscope cluster`, until the block ends; spoken to through its standard input."""
+
+    def __init__(self, binary, *arguments):
+        self.command = [str(binary), "cluster", "-w", "json", *map(str, arguments)]
+
+    def __enter__(self):
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+                                        stderr=subprocess.DEVNULL, env=CLEAN)
+        self.ready = self.line()
+        self.endpoints = self.ready["endpoints"]
+        self.endpoint = ",".join(self.endpoints)
+        return self
+
+    def line(self):
+        said = self.process.stdout.readline()
+        if not said:
+            raise Failed(f"{shown(self.command)} has ended")
+        return json.loads(said)
+
+    def say(self, words):
+        """Says a line; gives what is answered."""
+        self.process.stdin.write(words + "\n")
+        self.process.stdin.flush()
+        answer = self.line()
+        if answer["event"] != "ok":
+            raise Failed(f"{words}: {answer}")
+        return answer
+
+    def nodes(self):
+        return self.say("status")["status"]["nodes"]
+
+    def cpu(self):
         return cpu_of(self.process.pid)
+
+    def memory(self):
+        """MiB that it holds."""
+        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
+        return int(pages) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
     def __exit__(self, *_):
         self.process.kill()
         self.process.wait()
-        self.data.cleanup()
 
 
 def ctl_env():

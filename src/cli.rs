@@ -26,6 +26,7 @@ mod exit;
 mod info;
 mod json;
 mod leases;
+mod lines;
 mod logging;
 mod ls;
 mod members;

@@ -10,6 +10,7 @@
 //!                  Fault (kill, pause)
 //! ```
 
+mod authority;
 pub mod door;
 mod driver;
 mod gate;
@@ -43,12 +44,15 @@ pub struct Options {
     pub listen: SocketAddr,
     /// How fast its clock runs at the start.
     pub speed: Speed,
+    /// The URL that members tell clients to reach them at, where that is another one than they
+    /// listen on (etcd's `--advertise-client-urls`).
+    pub advertise: Option<String>,
 }
 
 impl Options {
     /// A cluster on ports the system chooses, at the wall clock's speed.
     pub fn new(cluster: Config) -> Self {
-        Self { cluster, listen: (Ipv4Addr::LOCALHOST, 0).into(), speed: Speed::default() }
+        Self { cluster, listen: (Ipv4Addr::LOCALHOST, 0).into(), speed: Speed::default(), advertise: None }
     }
 }
 

@@ -4,6 +4,8 @@
 
 #[path = "cli/arguments.rs"]
 mod arguments;
+#[path = "cli/cluster.rs"]
+mod cluster;
 #[path = "cli/documents.rs"]
 mod documents;
 #[path = "cli/hostile.rs"]

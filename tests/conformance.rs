@@ -1,4 +1,5 @@
-//! The port on an etcd in memory and on every real one found; the source on the real ones.
+//! The port on an etcd in memory, the embedded cluster and every real etcd found; the source on
+//! all that is served.
 
 #[path = "conformance/auth.rs"]
 mod auth;

@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod contend;
+mod puts;
 mod read;
 mod report;
 mod write;
@@ -27,7 +28,7 @@ struct Bare {
 /// Where to work.
 #[derive(Args, Clone)]
 struct Target {
-    /// The endpoint, as host:port.
+    /// The endpoint, as host:port; for `puts` several, with commas between them.
     #[arg(long, global = true, default_value = "127.0.0.1:2379")]
     endpoint: String,
     /// Where the keys are; should end with a slash.
@@ -51,6 +52,8 @@ enum Task {
     Fill(write::Fill),
     /// Puts one key again and again at a rate, until it is stopped.
     Churn(write::Churn),
+    /// Puts as fast as they are answered and reports how many a second.
+    Puts(puts::Puts),
     /// Puts locks at a rate and reports how long after the put's start a watching program tells.
     Latency(report::Latency),
     /// Hands a lock over and reports how often a watching program tells of the new holder before
@@ -68,6 +71,7 @@ async fn main() -> Result<()> {
         Task::Watch => read::watch(&target).await,
         Task::Fill(fill) => fill.run(&target).await,
         Task::Churn(churn) => churn.run(&target).await,
+        Task::Puts(puts) => puts.run(&target).await,
         Task::Latency(latency) => latency.run(&target).await,
         Task::Handover(handover) => handover.run(&target).await,
         Task::Contend(contend) => contend.run(&target).await,

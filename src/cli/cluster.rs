@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use color_eyre::eyre::WrapErr as _;
 use serde::Serialize;
-use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::io::BufReader;
 
 use crate::config::{Config, Format};
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
@@ -20,6 +20,7 @@ use crate::view::text::sanitise;
 use super::args::ClusterArgs;
 use super::exit::Failure;
 use super::json;
+use super::lines::{self, LONGEST, Line as Read};
 use super::wait;
 
 /// The word that asks how the nodes are; the others are faults.
@@ -65,8 +66,12 @@ async fn serve(args: &ClusterArgs, format: Format, to: &mut impl Write) -> Resul
 
 /// Answers each line; when there are no more, waits for the end.
 async fn obey(control: &Control, says: &mut Says<'_, impl Write>) -> Result<(), Failure> {
-    let mut lines = BufReader::new(tokio::io::stdin()).split(b'\n');
-    while let Ok(Some(line)) = lines.next_segment().await {
+    let mut input = BufReader::new(tokio::io::stdin());
+    while let Ok(Some(line)) = lines::next(&mut input).await {
+        let Read::Said(line) = line else {
+            says.error(&format!("no command has more than {LONGEST} bytes"))?;
+            continue;
+        };
         // What is no text is no command either, and is quoted as far as it is one.
         let line = String::from_utf8_lossy(&line);
         match line.trim() {

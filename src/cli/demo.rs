@@ -85,7 +85,7 @@ async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {
     tokio::select! {
         // The signal first: what is always ready must not outrun it.
         biased;
-        () = wait::told_to_stop() => None,
+        () = wait::interrupted() => None,
         done = doing => Some(done),
     }
 }

@@ -184,6 +184,14 @@ impl Cluster {
         }
     }
 
+    /// Forgets the requests that nobody waits for and no leader knows of yet.
+    pub fn withdraw(&mut self, is_gone: impl Fn(RequestId) -> bool) {
+        for (&under_way, open) in self.open.iter().filter(|(_, open)| is_gone(open.request)) {
+            self.raft.withdraw(open.node, under_way);
+        }
+        self.settle();
+    }
+
     /// Takes in what came to its end.
     fn settle(&mut self) {
         for done in self.raft.take_done() {

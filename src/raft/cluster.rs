@@ -200,6 +200,13 @@ impl<M: Machine> Cluster<M> {
         request
     }
 
+    /// Nobody waits for a request at a node any more: it is forgotten if no leader knows of it.
+    pub fn withdraw(&mut self, at: NodeId, request: RequestId) {
+        if let Some(node) = self.nodes.get_mut(&at) {
+            node.withdraw(request, &mut self.world);
+        }
+    }
+
     /// The requests that came to their end since the last call, in the order in which they did.
     pub fn take_done(&mut self) -> impl Iterator<Item = Done<M>> + use<M> {
         std::mem::take(&mut self.world.done).into_iter()

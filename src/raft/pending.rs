@@ -98,6 +98,14 @@ impl<M: Machine> Node<M> {
         }
     }
 
+    /// Who asked has gone away. A request that still waits for a leader is forgotten, as in
+    /// etcd, whose members propose nothing for who is not there any more.
+    pub(super) fn withdraw(&mut self, request: RequestId, world: &mut World<M>) {
+        if self.pending.get(&request).is_some_and(|pending| pending.stage == Stage::Waiting) {
+            self.answered(request, Outcome::Failed(Failure::NoLeader), world);
+        }
+    }
+
     /// Reads and questions that have no answer yet are asked again.
     pub(super) fn ask_again(&mut self, world: &mut World<M>) {
         self.retry = None;

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::net::SocketAddr;
 
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
@@ -47,6 +47,7 @@ pub(super) struct Driver {
     seats: BTreeMap<NodeId, Seat>,
     /// Handed to the door of a member that joins later.
     asks: mpsc::Sender<Call>,
+    advertise: Option<String>,
     shutdown: CancellationToken,
     /// What members still do for callers that went away.
     tasks: TaskTracker,
@@ -59,6 +60,8 @@ struct Seat {
     door: Door,
     /// Its listener while it is not killed.
     run: Option<Run>,
+    /// Its address while it is.
+    held: Option<TcpSocket>,
 }
 
 impl Driver {
@@ -77,9 +80,9 @@ impl Driver {
         }
         let (asks, calls) = mpsc::channel(CALLS);
         let pace = Pace::start(cluster.now(), options.speed);
-        let (waiting, seats) = (HashMap::new(), BTreeMap::new());
-        let mut driver =
-            Self { cluster, pace, calls, commands, waiting, seats, asks, shutdown, tasks: TaskTracker::new() };
+        let (waiting, seats, tasks) = (HashMap::new(), BTreeMap::new(), TaskTracker::new());
+        let advertise = options.advertise.clone();
+        let mut driver = Self { cluster, pace, calls, commands, waiting, seats, asks, advertise, shutdown, tasks };
         let mut listeners = Vec::new();
         for (offset, node) in (0_u16..).zip(driver.cluster.nodes()) {
             let at = address(options.listen, offset).ok_or(StartError::NoPortLeft(options.listen))?;
@@ -107,7 +110,7 @@ impl Driver {
     fn seat(&mut self, node: NodeId, listener: TcpListener) -> std::io::Result<()> {
         let address = listener.local_addr()?;
         let (board, seen) = watch::channel(Board::default());
-        self.cluster.serve_at(node, format!("http://{address}"));
+        self.cluster.serve_at(node, self.advertise.clone().unwrap_or_else(|| format!("http://{address}")));
         let door = Door {
             node,
             member: self.cluster.member(node),
@@ -117,7 +120,7 @@ impl Driver {
             board: seen,
         };
         let run = Some(Run::start(listener, door.clone(), self.shutdown.clone(), self.tasks.clone()));
-        self.seats.insert(node, Seat { address, board, door, run });
+        self.seats.insert(node, Seat { address, board, door, run, held: None });
         Ok(())
     }
 
@@ -161,8 +164,18 @@ impl Driver {
         }
     }
 
+    /// Takes back what waits for a leader when its caller has gone away.
+    fn withdraw(&mut self) {
+        if !self.seats.values().any(|seat| seat.board.borrow().leader.is_none()) {
+            return;
+        }
+        let waiting = &self.waiting;
+        self.cluster.withdraw(|request| waiting.get(&request).is_some_and(oneshot::Sender::is_closed));
+    }
+
     /// Moves the cluster on and hands out what that led to.
     async fn turn(&mut self) {
+        self.withdraw();
         if !self.pace.is_frozen() {
             self.cluster.advance(self.pace.now());
         }
@@ -253,8 +266,11 @@ impl Driver {
     async fn follow(&mut self, fault: Fault) {
         match fault {
             Fault::Kill(node) => {
-                if let Some(run) = self.seats.get_mut(&node).and_then(|seat| seat.run.take()) {
+                let Some(seat) = self.seats.get_mut(&node) else { return };
+                if let Some(run) = seat.run.take() {
                     run.kill().await;
+                    seat.held =
+                        listen::hold(seat.address).inspect_err(|why| warn!(%node, %why, "its port is free")).ok();
                 }
             }
             Fault::Pause(node) | Fault::Resume(node) => {
@@ -268,13 +284,15 @@ impl Driver {
 
     /// Starts a killed node where it listened before.
     async fn start_node(&mut self, node: NodeId) -> Result<(), String> {
-        let listener = match self.seats.get(&node) {
-            Some(seat) if seat.run.is_none() => Some(
-                listen::bind(seat.address)
-                    .await
-                    .map_err(|why| format!("{node} cannot listen on {} again: {why}", seat.address))?,
-            ),
-            _ => None,
+        let listener = match self.seats.get_mut(&node).filter(|seat| seat.run.is_none()) {
+            Some(Seat { address, held, .. }) => {
+                let listener = match held.take() {
+                    Some(socket) => listen::listen_again(socket),
+                    None => listen::bind(*address).await,
+                };
+                Some(listener.map_err(|why| format!("{node} cannot listen on {address} again: {why}"))?)
+            }
+            None => None,
         };
         self.cluster.fault(Fault::Start(node)).map_err(|refused| refused.to_string())?;
         if let (Some(seat), Some(listener)) = (self.seats.get_mut(&node), listener) {

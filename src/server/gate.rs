@@ -17,6 +17,8 @@ use tokio::sync::watch;
 use tokio_util::sync::ReusableBoxFuture;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
+use super::authority::Beginning;
+
 /// How a gate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
@@ -67,7 +69,7 @@ impl Gate {
     pub fn guard(&self, stream: TcpStream) -> Guarded {
         let stand = self.0.subscribe();
         let change = ReusableBoxFuture::new(changed(stand.clone()));
-        Guarded { stream, stand, change }
+        Guarded { stream, stand, change, beginning: Some(Beginning::default()) }
     }
 }
 
@@ -77,6 +79,8 @@ pub(super) struct Guarded {
     stand: watch::Receiver<Stand>,
     /// The next change of the gate.
     change: ReusableBoxFuture<'static, watch::Receiver<Stand>>,
+    /// Until that is over.
+    beginning: Option<Beginning>,
 }
 
 async fn changed(mut stand: watch::Receiver<Stand>) -> watch::Receiver<Stand> {
@@ -119,6 +123,10 @@ impl AsyncRead for Guarded {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         std::task::ready!(this.pass(context))?;
+        if let Some(beginning) = this.beginning.as_mut().filter(|beginning| !beginning.is_over()) {
+            return beginning.poll_read(Pin::new(&mut this.stream), context, into);
+        }
+        this.beginning = None;
         Pin::new(&mut this.stream).poll_read(context, into)
     }
 }

@@ -8,7 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 
 use futures::stream;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -17,6 +17,9 @@ use tracing::{debug, warn};
 use super::door::Door;
 use super::gate::{Gate, Guarded};
 use super::grpc;
+
+/// How many connections may wait until they are taken.
+const BACKLOG: u32 = 1024;
 
 /// One run of one member.
 #[derive(Debug)]
@@ -105,4 +108,19 @@ async fn accept(listener: &TcpListener, gate: &Gate) -> Option<io::Result<Guarde
 /// Listens on an address.
 pub(super) async fn bind(at: SocketAddr) -> io::Result<TcpListener> {
     TcpListener::bind(at).await
+}
+
+/// Keeps an address for a member that is down: connections to it are refused, and nobody else
+/// gets its port meanwhile. The system might choose that for the near end of a connection, even
+/// for that of a client who dials the member, and so has itself at the far end.
+pub(super) fn hold(at: SocketAddr) -> io::Result<TcpSocket> {
+    let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
+    socket.set_reuseaddr(true)?;
+    socket.bind(at)?;
+    Ok(socket)
+}
+
+/// Listens on an address that was kept.
+pub(super) fn listen_again(socket: TcpSocket) -> io::Result<TcpListener> {
+    socket.listen(BACKLOG)
 }

@@ -55,6 +55,12 @@ impl Lockscope {
         Running { child: Some(self.command.spawn().expect("the binary starts")) }
     }
 
+    /// Starts it with its standard input open, to be spoken to.
+    pub fn talk(mut self) -> Running {
+        self.command.stdin(Stdio::piped());
+        self.start()
+    }
+
     /// Runs it to its end.
     pub fn run(self) -> Ended {
         self.start().end()

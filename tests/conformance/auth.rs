@@ -8,7 +8,7 @@ use lockscope::event::{NoStatus, Observation, Stamped};
 use lockscope::port::{Client, Etcd, Pool, PortError, Range, WatchAnswer, WatchId, WatchRange, WatchStream};
 use lockscope::source;
 
-use crate::common::{clock, ctl, on_every_etcd, put};
+use crate::common::{clock, ctl, on_every_real_etcd, put};
 use crate::support::etcd::Cluster;
 
 /// Makes root and `ann`, who may read and write `/a/` only, and switches authentication on.
@@ -30,7 +30,7 @@ pub fn as_user(cluster: &Cluster, name: &str, password: &str) -> Connection {
 
 #[test]
 fn a_role_opens_its_prefix_and_nothing_else() {
-    on_every_etcd("a_role_opens_its_prefix_and_nothing_else", async |version| {
+    on_every_real_etcd("a_role_opens_its_prefix_and_nothing_else", async |version| {
         let cluster = version.cluster().start();
         enable(&cluster);
         let ann = Client::connect(&cluster.endpoint(0), &as_user(&cluster, "ann", "secret")).await.unwrap();
@@ -48,7 +48,7 @@ fn a_role_opens_its_prefix_and_nothing_else() {
 
 #[test]
 fn wrong_and_missing_logins_say_so_without_the_password() {
-    on_every_etcd("wrong_and_missing_logins_say_so_without_the_password", async |version| {
+    on_every_real_etcd("wrong_and_missing_logins_say_so_without_the_password", async |version| {
         let cluster = version.cluster().start();
         enable(&cluster);
         let wrong =
@@ -72,7 +72,7 @@ fn wrong_and_missing_logins_say_so_without_the_password() {
 
 #[test]
 fn a_user_on_a_cluster_without_users_is_let_in() {
-    on_every_etcd("a_user_on_a_cluster_without_users_is_let_in", async |version| {
+    on_every_real_etcd("a_user_on_a_cluster_without_users_is_let_in", async |version| {
         let cluster = version.cluster().start();
         let ann = Client::connect(&cluster.endpoint(0), &as_user(&cluster, "ann", "secret")).await.unwrap();
         put(&ann, "/b/k", "v").await;
@@ -82,7 +82,7 @@ fn a_user_on_a_cluster_without_users_is_let_in() {
 
 #[test]
 fn a_login_that_ran_out_is_renewed_and_new_watches_use_it() {
-    on_every_etcd("a_login_that_ran_out_is_renewed_and_new_watches_use_it", async |version| {
+    on_every_real_etcd("a_login_that_ran_out_is_renewed_and_new_watches_use_it", async |version| {
         let cluster = version.cluster().flag("--auth-token-ttl=2").start();
         enable(&cluster);
         let root = Client::connect(&cluster.endpoint(0), &as_user(&cluster, "root", "pw")).await.unwrap();
@@ -108,7 +108,7 @@ fn a_login_that_ran_out_is_renewed_and_new_watches_use_it() {
 
 #[test]
 fn a_member_that_tells_its_status_to_root_only_is_not_unreachable() {
-    on_every_etcd("a_member_that_tells_its_status_to_root_only_is_not_unreachable", async |version| {
+    on_every_real_etcd("a_member_that_tells_its_status_to_root_only_is_not_unreachable", async |version| {
         let cluster = version.cluster().start();
         enable(&cluster);
         let pool = Pool::new(as_user(&cluster, "ann", "secret"));

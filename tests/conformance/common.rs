@@ -6,11 +6,22 @@ use lockscope::config::Connection;
 use lockscope::domain::{Key, KeyRange, LeaseId, Timestamp};
 use lockscope::port::{Client, Clock, Delete, Etcd, Op, Put, Txn};
 
-use crate::support::etcd::{self, Cluster, Version};
+use crate::support::etcd::{self, Version};
 use crate::support::proxy::Proxy;
+use crate::support::served::{Cluster, Kind};
 
-/// Runs `test` on every etcd found, in turn, each under a runtime of its own.
-pub fn on_every_etcd(name: &str, test: impl AsyncFn(Version)) {
+/// Runs `test` on the embedded cluster and on every etcd found, in turn, each under a runtime of
+/// its own.
+pub fn on_every_etcd(name: &str, test: impl AsyncFn(Kind)) {
+    block_on(test(Kind::Embedded));
+    for version in etcd::versions(name) {
+        block_on(test(Kind::Real(version)));
+    }
+}
+
+/// Runs `test` on every etcd found, in turn, each under a runtime of its own: what the embedded
+/// cluster does not have, such as users and certificates.
+pub fn on_every_real_etcd(name: &str, test: impl AsyncFn(Version)) {
     for version in etcd::versions(name) {
         block_on(test(version));
     }
@@ -31,16 +42,26 @@ pub fn settings(endpoints: &[String]) -> Connection {
 }
 
 /// A cluster of one that can be reached through the proxy only, as far as it says itself.
-pub fn behind_proxy(version: &Version) -> (Cluster, Proxy) {
-    let cluster = version.cluster().flag("--advertise-client-urls=http://127.0.0.1:9").start();
+pub fn behind_proxy(kind: &Kind) -> (Cluster, Proxy) {
+    let cluster = kind.cluster().members(1).advertise("http://127.0.0.1:9").start();
     let proxy = Proxy::start(cluster.address(0));
     (cluster, proxy)
 }
 
-/// A client of the cluster's first member.
-pub async fn client(cluster: &Cluster) -> Client {
-    let endpoint = cluster.endpoint(0);
-    Client::connect(&endpoint, &settings(std::slice::from_ref(&endpoint))).await.expect("the member runs")
+/// A client of the member that is served there.
+pub async fn client(endpoint: &str) -> Client {
+    Client::connect(endpoint, &settings(&[endpoint.to_owned()])).await.expect("the member runs")
+}
+
+/// Forgets the changes before a revision, which the port has no call for.
+pub async fn compact(endpoint: &str, revision: i64) {
+    let mut client = etcd_client::Client::connect([endpoint], None).await.expect("the member runs");
+    client.compact(revision, None).await.expect("it is compacted");
+}
+
+/// Runs a future to its end where nothing can be awaited.
+pub fn wait_here<T: Send>(future: impl Future<Output = T> + Send) -> T {
+    std::thread::scope(|scope| scope.spawn(|| block_on(future)).join().expect("it does not panic"))
 }
 
 /// Puts a key.
@@ -80,12 +101,12 @@ pub fn clock() -> Clock {
 }
 
 /// Runs etcdctl and expects it to succeed.
-pub fn ctl(cluster: &Cluster, arguments: &[&str]) {
+pub fn ctl(cluster: &etcd::Cluster, arguments: &[&str]) {
     ctl_with(cluster, &[], arguments);
 }
 
 /// The same with flags for the connection.
-pub fn ctl_with(cluster: &Cluster, flags: &[&str], arguments: &[&str]) {
+pub fn ctl_with(cluster: &etcd::Cluster, flags: &[&str], arguments: &[&str]) {
     let arguments = [flags, arguments].concat();
     let output = cluster.ctl(&arguments);
     assert!(output.status.success(), "etcdctl {arguments:?}: {}", String::from_utf8_lossy(&output.stderr));

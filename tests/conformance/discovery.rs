@@ -9,7 +9,7 @@ use lockscope::source::Watching;
 use tokio::time::Instant;
 
 use crate::auth;
-use crate::common::{behind_proxy, client, fill, on_every_etcd, put, put_leased, settings};
+use crate::common::{behind_proxy, client, fill, on_every_etcd, on_every_real_etcd, put, put_leased, settings};
 use crate::watcher::Watcher;
 
 fn has(watcher: &Watcher, key: &str) -> bool {
@@ -18,10 +18,10 @@ fn has(watcher: &Watcher, key: &str) -> bool {
 
 #[test]
 fn locks_are_found_when_they_come_and_watched_from_then_on() {
-    on_every_etcd("locks_are_found_when_they_come_and_watched_from_then_on", async |version| {
+    on_every_etcd("locks_are_found_when_they_come_and_watched_from_then_on", async |kind| {
         for strangers in [0, 8_000] {
-            let cluster = version.cluster().start();
-            let etcd = client(&cluster).await;
+            let cluster = kind.cluster().start();
+            let etcd = client(&cluster.endpoint(0)).await;
             fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&cluster.endpoints()), Watching::Discover);
             watcher.until("live", Watcher::is_live).await;
@@ -30,12 +30,12 @@ fn locks_are_found_when_they_come_and_watched_from_then_on() {
             put_leased(&etcd, "/jobs/reindex/1f", "", lease).await;
             let start = Instant::now();
             watcher.until("the lock and its neighbour", |watcher| has(watcher, "/jobs/reindex/stray")).await;
-            assert!(start.elapsed() < Duration::from_secs(6), "{version}: {:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(6), "{kind}: {:?}", start.elapsed());
             // what comes there later is seen at once
             let start = Instant::now();
             put(&etcd, "/jobs/backup/none", "").await;
             watcher.until("a new group", |watcher| has(watcher, "/jobs/backup/none")).await;
-            assert!(start.elapsed() < Duration::from_secs(1), "{version}: {:?}", start.elapsed());
+            assert!(start.elapsed() < Duration::from_secs(1), "{kind}: {:?}", start.elapsed());
             // other directories join, one by one and many at once, through new leases and known ones
             put_leased(&etcd, "/zoo/keeper/1f", "", lease).await;
             let other = etcd.grant(LeaseId(0x2f), 600).await.unwrap().lease;
@@ -55,7 +55,7 @@ fn locks_are_found_when_they_come_and_watched_from_then_on() {
                     .iter()
                     .any(|what| matches!(what, Observation::LeaseList(leases) if leases.contains(&other)))
             );
-            assert_eq!(watcher.lost(|_| true), 0, "{version}");
+            assert_eq!(watcher.lost(|_| true), 0, "{kind}");
             watcher.check(&etcd).await;
         }
     });
@@ -63,9 +63,9 @@ fn locks_are_found_when_they_come_and_watched_from_then_on() {
 
 #[test]
 fn a_found_lock_survives_a_cut_and_the_store_beginning_anew() {
-    on_every_etcd("a_found_lock_survives_a_cut_and_the_store_beginning_anew", async |version| {
-        let (mut cluster, proxy) = behind_proxy(&version);
-        let etcd = client(&cluster).await;
+    on_every_etcd("a_found_lock_survives_a_cut_and_the_store_beginning_anew", async |kind| {
+        let (mut cluster, proxy) = behind_proxy(&kind);
+        let etcd = client(&cluster.endpoint(0)).await;
         let lease = etcd.grant(LeaseId(0x1f), 600).await.unwrap().lease;
         for n in 0..20 {
             put_leased(&etcd, &format!("/jobs/reindex/{n}"), "", lease).await;
@@ -77,24 +77,24 @@ fn a_found_lock_survives_a_cut_and_the_store_beginning_anew() {
         let last = put(&etcd, "/jobs/reindex/missed", "").await;
         proxy.open();
         watcher.until_revision(last).await;
-        cluster.restart_empty(0);
+        cluster.restart_empty();
         cluster.healthy();
         let lease = etcd.grant(LeaseId(0x2f), 600).await.unwrap().lease;
         put_leased(&etcd, "/other/lock/2f", "", lease).await;
         watcher.until("the new store's lock", |watcher| watcher.is_live() && has(watcher, "/other/lock/2f")).await;
-        assert_eq!(watcher.replay.scope, [KeyRange::prefix(b"/other/")], "{version}");
+        assert_eq!(watcher.replay.scope, [KeyRange::prefix(b"/other/")], "{kind}");
         watcher.stop().await;
     });
 }
 
 #[test]
 fn who_may_not_list_leases_is_told_to_name_prefixes() {
-    on_every_etcd("who_may_not_list_leases_is_told_to_name_prefixes", async |version| {
+    on_every_real_etcd("who_may_not_list_leases_is_told_to_name_prefixes", async |version| {
         if !version.at_least(3, 5, 17) {
             return; // older ones let everybody list leases
         }
         let cluster = version.cluster().start();
-        let before = client(&cluster).await;
+        let before = client(&cluster.endpoint(0)).await;
         let lease = before.grant(LeaseId(0x1f), 600).await.unwrap().lease;
         put_leased(&before, "/b/lock/1f", "", lease).await;
         auth::enable(&cluster);

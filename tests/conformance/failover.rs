@@ -10,7 +10,7 @@ use lockscope::source::Watching;
 use tokio::time::Instant;
 
 use crate::common::{client, on_every_etcd, put, settings};
-use crate::support::etcd::Cluster;
+use crate::support::served::Cluster;
 use crate::watcher::Watcher;
 
 fn all() -> Watching {
@@ -51,8 +51,8 @@ async fn index_of(member: MemberId, clients: &[Client]) -> usize {
 
 #[test]
 fn killing_the_watched_member_and_then_the_leader_loses_nothing() {
-    on_every_etcd("killing_the_watched_member_and_then_the_leader_loses_nothing", async |version| {
-        let mut cluster = version.cluster().members(3).start();
+    on_every_etcd("killing_the_watched_member_and_then_the_leader_loses_nothing", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
         let clients = clients(&cluster).await;
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), all());
         watcher.until_live().await;
@@ -71,7 +71,7 @@ fn killing_the_watched_member_and_then_the_leader_loses_nothing() {
                 last = put_somehow(&clients, &format!("/a/{}", n % 4), &format!("{round} {n}")).await;
             }
             watcher.until_revision(last).await;
-            assert!(watcher.is_live(), "{version}");
+            assert!(watcher.is_live(), "{kind}");
             cluster.start(victim);
             cluster.healthy();
         }
@@ -81,8 +81,8 @@ fn killing_the_watched_member_and_then_the_leader_loses_nothing() {
 
 #[test]
 fn a_paused_member_is_left_for_another() {
-    on_every_etcd("a_paused_member_is_left_for_another", async |version| {
-        let cluster = version.cluster().members(3).start();
+    on_every_etcd("a_paused_member_is_left_for_another", async |kind| {
+        let cluster = kind.cluster().members(3).start();
         let clients = clients(&cluster).await;
         let quick = Connection {
             keepalive_time: Duration::from_millis(500),
@@ -96,7 +96,7 @@ fn a_paused_member_is_left_for_another() {
         cluster.pause(victim);
         let start = Instant::now();
         watcher.until("another endpoint", |watcher| watcher.endpoint() != first).await;
-        assert!(start.elapsed() < Duration::from_secs(5), "{version}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(5), "{kind}: {:?}", start.elapsed());
         let other = clients[(victim + 1) % 3].clone();
         let last = put_somehow(std::slice::from_ref(&other), "/a/0", "v").await;
         watcher.until_revision(last).await;
@@ -107,9 +107,9 @@ fn a_paused_member_is_left_for_another() {
 
 #[test]
 fn losing_all_members_one_by_one_is_a_state_that_passes() {
-    on_every_etcd("losing_all_members_one_by_one_is_a_state_that_passes", async |version| {
-        let mut cluster = version.cluster().members(3).start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("losing_all_members_one_by_one_is_a_state_that_passes", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
+        let etcd = client(&cluster.endpoint(0)).await;
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), all());
         put(&etcd, "/a/0", "v").await;
         watcher.until_live().await;
@@ -133,15 +133,15 @@ fn losing_all_members_one_by_one_is_a_state_that_passes() {
         cluster.healthy();
         let last = put(&etcd, "/a/1", "v").await;
         watcher.until_revision(last).await;
-        assert!(watcher.is_live(), "{version}");
+        assert!(watcher.is_live(), "{kind}");
         watcher.check(&etcd).await;
     });
 }
 
 #[test]
 fn without_a_quorum_what_a_member_has_is_told_and_the_watch_waits() {
-    on_every_etcd("without_a_quorum_what_a_member_has_is_told_and_the_watch_waits", async |version| {
-        let mut cluster = version.cluster().members(3).start();
+    on_every_etcd("without_a_quorum_what_a_member_has_is_told_and_the_watch_waits", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
         let clients = clients(&cluster).await;
         put(&clients[0], "/a/0", "v").await;
         // every member has it
@@ -164,15 +164,15 @@ fn without_a_quorum_what_a_member_has_is_told_and_the_watch_waits() {
         cluster.healthy();
         let last = put(&clients[0], "/a/1", "v").await;
         watcher.until_revision(last).await;
-        assert!(watcher.is_live(), "{version}");
+        assert!(watcher.is_live(), "{kind}");
         watcher.check(&clients[0]).await;
     });
 }
 
 #[test]
 fn members_are_asked_again_and_again_and_a_new_leader_is_told() {
-    on_every_etcd("members_are_asked_again_and_again_and_a_new_leader_is_told", async |version| {
-        let mut cluster = version.cluster().members(3).start();
+    on_every_etcd("members_are_asked_again_and_again_and_a_new_leader_is_told", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
         let clients = clients(&cluster).await;
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), all());
         let leader = clients[0].status().await.unwrap().1.leader.expect("a leader");

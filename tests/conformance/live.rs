@@ -11,9 +11,8 @@ use lockscope::source::Watching;
 use tokio::sync::oneshot;
 
 use crate::auth;
-use crate::common::{behind_proxy, client, ctl, delete, fill, on_every_etcd, put, settings};
+use crate::common::{behind_proxy, client, compact, delete, fill, on_every_etcd, on_every_real_etcd, put, settings};
 use crate::oneshot::raise_alarm;
-use crate::support::etcd::Version;
 use crate::support::proxy::Proxy;
 use crate::watcher::Watcher;
 
@@ -68,9 +67,9 @@ fn assert_whole(watcher: &Watcher, transactions: &[i64]) {
 
 #[test]
 fn changes_during_and_after_the_first_list_come_once() {
-    on_every_etcd("changes_during_and_after_the_first_list_come_once", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("changes_during_and_after_the_first_list_come_once", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         fill(&etcd, 30_000, "v").await;
         for scope in [&["/"][..], &["/a/"], &["/a/", "/b/", "/c/", "/many/"]] {
             let (stop, writer) = write_on(etcd.clone());
@@ -83,7 +82,7 @@ fn changes_during_and_after_the_first_list_come_once() {
             if scope.len() != 1 || scope[0] == "/" {
                 assert_whole(&watcher, &transactions);
             }
-            assert_eq!(watcher.lost(|_| true), 0, "{version}: nothing was lost");
+            assert_eq!(watcher.lost(|_| true), 0, "{kind}: nothing was lost");
             watcher.check(&etcd).await;
         }
     });
@@ -91,9 +90,9 @@ fn changes_during_and_after_the_first_list_come_once() {
 
 #[test]
 fn ranges_with_much_between_them_have_watches_of_their_own_and_one_order() {
-    on_every_etcd("ranges_with_much_between_them_have_watches_of_their_own_and_one_order", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("ranges_with_much_between_them_have_watches_of_their_own_and_one_order", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         // between /a/ and /c/ lie too many keys for one watch around all
         for n in 0..80 {
             let put =
@@ -108,8 +107,8 @@ fn ranges_with_much_between_them_have_watches_of_their_own_and_one_order() {
         let (transactions, last) = writer.await.unwrap();
         watcher.until_revision(last).await;
         assert_whole(&watcher, &transactions);
-        if version.at_least(3, 5, 8) {
-            assert_eq!(watcher.lost(|_| true), 0, "{version}: such a server tells when a revision is complete");
+        if kind.at_least(3, 5, 8) {
+            assert_eq!(watcher.lost(|_| true), 0, "{kind}: such a server tells when a revision is complete");
         }
         watcher.check(&etcd).await;
     });
@@ -141,10 +140,10 @@ async fn cut(proxy: &Proxy, watcher: &mut Watcher, meanwhile: impl Future<Output
 
 #[test]
 fn a_cut_watch_resumes_with_more_than_four_megabytes_missed() {
-    on_every_etcd("a_cut_watch_resumes_with_more_than_four_megabytes_missed", async |version| {
+    on_every_etcd("a_cut_watch_resumes_with_more_than_four_megabytes_missed", async |kind| {
         for strangers in [0, 8_000] {
-            let (cluster, proxy) = behind_proxy(&version);
-            let etcd = client(&cluster).await;
+            let (cluster, proxy) = behind_proxy(&kind);
+            let etcd = client(&cluster.endpoint(0)).await;
             fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/n/", "/z/"]));
             put(&etcd, "/a/first", "v").await;
@@ -163,8 +162,8 @@ fn a_cut_watch_resumes_with_more_than_four_megabytes_missed() {
             })
             .await;
             watcher.until_revision(last).await;
-            assert_eq!(watcher.replay.changes.len() - before, 604, "{version}: every change once");
-            assert_eq!(watcher.pages, pages, "{version}: nothing was read anew");
+            assert_eq!(watcher.replay.changes.len() - before, 604, "{kind}: every change once");
+            assert_eq!(watcher.pages, pages, "{kind}: nothing was read anew");
             assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Transport { .. })), 1);
             let retrying = |what: &&Observation| matches!(what, Observation::Link(LinkState::Retrying { why, .. }) if !why.is_empty());
             assert!(watcher.seen.iter().any(|what| retrying(&what)));
@@ -175,10 +174,10 @@ fn a_cut_watch_resumes_with_more_than_four_megabytes_missed() {
 
 #[test]
 fn cuts_in_the_middle_of_everything_lose_and_repeat_nothing() {
-    on_every_etcd("cuts_in_the_middle_of_everything_lose_and_repeat_nothing", async |version| {
+    on_every_etcd("cuts_in_the_middle_of_everything_lose_and_repeat_nothing", async |kind| {
         for strangers in [0, 8_000] {
-            let (cluster, proxy) = behind_proxy(&version);
-            let etcd = client(&cluster).await;
+            let (cluster, proxy) = behind_proxy(&kind);
+            let etcd = client(&cluster.endpoint(0)).await;
             fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/b/", "/c/", "/z/"]));
             let (stop, writer) = write_on(etcd.clone());
@@ -200,9 +199,9 @@ fn cuts_in_the_middle_of_everything_lose_and_repeat_nothing() {
 
 #[test]
 fn after_a_long_gap_everything_is_read_anew_at_once() {
-    on_every_etcd("after_a_long_gap_everything_is_read_anew_at_once", async |version| {
-        let (cluster, proxy) = behind_proxy(&version);
-        let etcd = client(&cluster).await;
+    on_every_etcd("after_a_long_gap_everything_is_read_anew_at_once", async |kind| {
+        let (cluster, proxy) = behind_proxy(&kind);
+        let etcd = client(&cluster.endpoint(0)).await;
         let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
         put(&etcd, "/a/first", "v").await;
         watcher.until_live().await;
@@ -210,17 +209,17 @@ fn after_a_long_gap_everything_is_read_anew_at_once() {
         let mut last = 0;
         cut(&proxy, &mut watcher, async { last = write_much(&etcd).await }).await;
         watcher.until_revision(last).await;
-        assert_eq!(watcher.pages, pages + 1, "{version}");
-        assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Skipped { .. })), 1, "{version}");
+        assert_eq!(watcher.pages, pages + 1, "{kind}");
+        assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Skipped { .. })), 1, "{kind}");
         watcher.check(&etcd).await;
     });
 }
 
 #[test]
 fn what_a_long_gap_skipped_is_told_afterwards_in_order_and_once() {
-    on_every_etcd("what_a_long_gap_skipped_is_told_afterwards_in_order_and_once", async |version| {
-        let (cluster, proxy) = behind_proxy(&version);
-        let etcd = client(&cluster).await;
+    on_every_etcd("what_a_long_gap_skipped_is_told_afterwards_in_order_and_once", async |kind| {
+        let (cluster, proxy) = behind_proxy(&kind);
+        let etcd = client(&cluster.endpoint(0)).await;
         // two ranges, and keys between them that are nobody's business
         let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/c/"]));
         let first = put(&etcd, "/a/first", "v").await;
@@ -237,42 +236,42 @@ fn what_a_long_gap_skipped_is_told_afterwards_in_order_and_once() {
         cut(&proxy, &mut watcher, async { now = put(&etcd, "/c/now", "v").await }).await;
         watcher.until_revision(now).await;
         watcher.until("all of it", |watcher| watcher.replay_end().is_some()).await;
-        assert_eq!(watcher.replay_end(), Some((last, None)), "{version}");
+        assert_eq!(watcher.replay_end(), Some((last, None)), "{kind}");
         let told: Vec<_> = watcher.late.iter().map(|change| change.revision.0).collect();
-        assert_eq!(told, (first + 2..=last).collect::<Vec<_>>(), "{version}");
+        assert_eq!(told, (first + 2..=last).collect::<Vec<_>>(), "{kind}");
         watcher.check(&etcd).await;
     });
 }
 
 #[test]
 fn what_a_long_gap_skipped_and_was_compacted_is_said_to_be_lost() {
-    on_every_etcd("what_a_long_gap_skipped_and_was_compacted_is_said_to_be_lost", async |version| {
-        let (cluster, proxy) = behind_proxy(&version);
-        let etcd = client(&cluster).await;
+    on_every_etcd("what_a_long_gap_skipped_and_was_compacted_is_said_to_be_lost", async |kind| {
+        let (cluster, proxy) = behind_proxy(&kind);
+        let etcd = client(&cluster.endpoint(0)).await;
         let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
         let first = put(&etcd, "/a/first", "v").await;
         watcher.until_live().await;
         let mut last = 0;
         cut(&proxy, &mut watcher, async {
             last = write_much(&etcd).await;
-            ctl(&cluster, &["compact", &(last - 10).to_string()]);
+            compact(&cluster.endpoint(0), last - 10).await;
         })
         .await;
         watcher.until("that it is lost", |watcher| watcher.replay_end().is_some()).await;
         let (through, why) = watcher.replay_end().unwrap();
-        assert_eq!(through, first, "{version}");
-        assert!(why.is_some_and(|why| why.contains("compacted")), "{version}: {why:?}");
-        assert!(watcher.late.is_empty(), "{version}");
+        assert_eq!(through, first, "{kind}");
+        assert!(why.is_some_and(|why| why.contains("compacted")), "{kind}: {why:?}");
+        assert!(watcher.late.is_empty(), "{kind}");
         watcher.check(&etcd).await;
     });
 }
 
 #[test]
 fn a_compaction_while_the_watch_is_cut_is_told_and_read_over() {
-    on_every_etcd("a_compaction_while_the_watch_is_cut_is_told_and_read_over", async |version| {
+    on_every_etcd("a_compaction_while_the_watch_is_cut_is_told_and_read_over", async |kind| {
         for strangers in [0, 8_000] {
-            let (cluster, proxy) = behind_proxy(&version);
-            let etcd = client(&cluster).await;
+            let (cluster, proxy) = behind_proxy(&kind);
+            let etcd = client(&cluster.endpoint(0)).await;
             fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/", "/z/"]));
             put(&etcd, "/a/first", "v").await;
@@ -283,13 +282,13 @@ fn a_compaction_while_the_watch_is_cut_is_told_and_read_over() {
                     compacted = put(&etcd, &format!("/a/{n}"), "v").await;
                 }
                 delete(&etcd, "/a/first").await;
-                ctl(&cluster, &["compact", &compacted.to_string()]);
+                compact(&cluster.endpoint(0), compacted).await;
             })
             .await;
             let last = put(&etcd, "/z/last", "v").await;
             watcher.until_revision(last).await;
             let told = watcher.lost(|loss| matches!(loss, WatchLoss::Compacted { at } if at.0 == compacted));
-            assert!(told >= 1, "{version}: {:?}", watcher.seen);
+            assert!(told >= 1, "{kind}: {:?}", watcher.seen);
             watcher.check(&etcd).await;
         }
     });
@@ -297,10 +296,10 @@ fn a_compaction_while_the_watch_is_cut_is_told_and_read_over() {
 
 #[test]
 fn a_store_that_began_anew_is_noticed() {
-    on_every_etcd("a_store_that_began_anew_is_noticed", async |version| {
+    on_every_etcd("a_store_that_began_anew_is_noticed", async |kind| {
         for writes in [1, 60] {
-            let mut cluster = version.cluster().start();
-            let etcd = client(&cluster).await;
+            let mut cluster = kind.cluster().members(1).start();
+            let etcd = client(&cluster.endpoint(0)).await;
             let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
             watcher.until_live().await;
             // leases make the log longer than the revisions: fewer writes hide behind them
@@ -314,7 +313,7 @@ fn a_store_that_began_anew_is_noticed() {
             watcher.for_a_while(Duration::from_secs(3)).await;
             cluster.kill(0);
             watcher.until("lost", |watcher| !watcher.is_live()).await;
-            cluster.restart_empty(0);
+            cluster.restart_empty();
             cluster.healthy();
             let mut last = 0;
             for n in 0..writes {
@@ -325,7 +324,7 @@ fn a_store_that_began_anew_is_noticed() {
                 .await;
             watcher.until_revision(last).await;
             let told = watcher.lost(|loss| matches!(loss, WatchLoss::BeganAnew { .. }));
-            assert_eq!(told, 1, "{version} after {writes} writes: {:?}", watcher.seen);
+            assert_eq!(told, 1, "{kind} after {writes} writes: {:?}", watcher.seen);
             // the model forgets the members with the old store
             let members = |watcher: &Watcher| {
                 let anew = |what: &Observation| matches!(what, Observation::WatchLost(WatchLoss::BeganAnew { .. }));
@@ -340,10 +339,10 @@ fn a_store_that_began_anew_is_noticed() {
 
 #[test]
 fn another_cluster_behind_the_same_address_is_read_anew() {
-    on_every_etcd("another_cluster_behind_the_same_address_is_read_anew", async |version| {
-        let (first, proxy) = behind_proxy(&version);
-        let second = version.cluster().start();
-        let (one, two) = (client(&first).await, client(&second).await);
+    on_every_etcd("another_cluster_behind_the_same_address_is_read_anew", async |kind| {
+        let (first, proxy) = behind_proxy(&kind);
+        let second = kind.cluster().start();
+        let (one, two) = (client(&first.endpoint(0)).await, client(&second.endpoint(0)).await);
         put(&one, "/a/one", "v").await;
         for n in 0..50 {
             put(&two, &format!("/a/two-{n}"), "v").await;
@@ -359,7 +358,7 @@ fn another_cluster_behind_the_same_address_is_read_anew() {
             .iter()
             .filter_map(|what| if let Observation::Cluster(id) = what { Some(id) } else { None })
             .collect();
-        assert!(clusters.len() == 2 && clusters[0] != clusters[1], "{version}: {clusters:?}");
+        assert!(clusters.len() == 2 && clusters[0] != clusters[1], "{kind}: {clusters:?}");
         let last = put(&two, "/a/more", "v").await;
         watcher.until_revision(last).await;
         watcher.check(&two).await;
@@ -368,7 +367,7 @@ fn another_cluster_behind_the_same_address_is_read_anew() {
 
 #[test]
 fn a_denied_prefix_is_told_and_the_other_is_watched() {
-    on_every_etcd("a_denied_prefix_is_told_and_the_other_is_watched", async |version| {
+    on_every_real_etcd("a_denied_prefix_is_told_and_the_other_is_watched", async |version| {
         let advertised = "--advertise-client-urls=http://127.0.0.1:9";
         let cluster = version.cluster().flag("--auth-token-ttl=2").flag(advertised).start();
         auth::enable(&cluster);
@@ -400,10 +399,10 @@ fn a_denied_prefix_is_told_and_the_other_is_watched() {
 
 #[test]
 fn a_slow_reader_slows_the_server_and_loses_nothing() {
-    on_every_etcd("a_slow_reader_slows_the_server_and_loses_nothing", async |version| {
+    on_every_etcd("a_slow_reader_slows_the_server_and_loses_nothing", async |kind| {
         for strangers in [0, 8_000] {
-            let cluster = version.cluster().start();
-            let etcd = client(&cluster).await;
+            let cluster = kind.cluster().start();
+            let etcd = client(&cluster.endpoint(0)).await;
             fill(&etcd, strangers, "").await;
             let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/", "/b/", "/c/", "/z/"]));
             watcher.until_live().await;
@@ -417,8 +416,8 @@ fn a_slow_reader_slows_the_server_and_loses_nothing() {
             }
             watcher.until_revision(last).await;
             watcher.until_as_in(&etcd).await;
-            if strangers == 0 || version.at_least(3, 5, 8) {
-                assert_eq!((watcher.lost(|_| true), watcher.replay.changes.len()), (0, 1_999), "{version}");
+            if strangers == 0 || kind.at_least(3, 5, 8) {
+                assert_eq!((watcher.lost(|_| true), watcher.replay.changes.len()), (0, 1_999), "{kind}");
             }
             watcher.check(&etcd).await;
         }
@@ -427,8 +426,8 @@ fn a_slow_reader_slows_the_server_and_loses_nothing() {
 
 #[test]
 fn wishes_to_ask_leases_that_come_during_a_burst_are_asked_together() {
-    on_every_etcd("wishes_to_ask_leases_that_come_during_a_burst_are_asked_together", async |version: Version| {
-        let cluster = version.cluster().start();
+    on_every_etcd("wishes_to_ask_leases_that_come_during_a_burst_are_asked_together", async |kind| {
+        let cluster = kind.cluster().start();
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
         watcher.until_live().await;
         let asked = |what: &Observation| matches!(what, Observation::LeaseTtl(_));
@@ -444,18 +443,18 @@ fn wishes_to_ask_leases_that_come_during_a_burst_are_asked_together() {
         };
         watcher.until("two bursts", |watcher| costs(watcher).len() == 2).await;
         watcher.for_a_while(Duration::from_millis(300)).await;
-        assert_eq!(costs(&watcher), [3_000, 3], "{version}");
+        assert_eq!(costs(&watcher), [3_000, 3], "{kind}");
         let answers = watcher.seen.iter().filter(|what| asked(what)).count();
-        assert_eq!(answers, 3_003, "{version}: every question of a burst is answered");
+        assert_eq!(answers, 3_003, "{kind}: every question of a burst is answered");
         watcher.stop().await;
     });
 }
 
 #[test]
 fn an_alarm_is_told_when_it_is_raised() {
-    on_every_etcd("an_alarm_is_told_when_it_is_raised", async |version: Version| {
+    on_every_real_etcd("an_alarm_is_told_when_it_is_raised", async |version| {
         let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+        let etcd = client(&cluster.endpoint(0)).await;
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), prefixes(&["/a/"]));
         let alarms = |watcher: &Watcher| {
             let alarms =
@@ -474,9 +473,9 @@ fn an_alarm_is_told_when_it_is_raised() {
 
 #[test]
 fn it_ends_soon_whatever_it_waits_for() {
-    on_every_etcd("it_ends_soon_whatever_it_waits_for", async |version: Version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("it_ends_soon_whatever_it_waits_for", async |kind| {
+        let cluster = kind.cluster().members(1).start();
+        let etcd = client(&cluster.endpoint(0)).await;
         Watcher::start(settings(&["http://127.0.0.1:1".to_owned()]), Watching::Discover).stop().await;
         // nobody reads: it waits to send
         let unread = Watcher::start(settings(&cluster.endpoints()), prefixes(&[""]));

@@ -11,7 +11,9 @@ use lockscope::source::{self, Watching};
 use tokio::time::Instant;
 
 use crate::auth;
-use crate::common::{client, clock, ctl, fill, on_every_etcd, put, put_leased, settings};
+use crate::common::{
+    client, clock, compact, fill, on_every_etcd, on_every_real_etcd, put, put_leased, settings, wait_here,
+};
 use crate::replay::Replay;
 
 async fn connected(endpoints: &[String]) -> (Pool, Connected) {
@@ -38,16 +40,16 @@ fn replay(seen: &[Observation]) -> Replay {
 
 #[test]
 fn prefixes_are_read_whole_and_once() {
-    on_every_etcd("prefixes_are_read_whole_and_once", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("prefixes_are_read_whole_and_once", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         put(&etcd, "/a/1", "x").await;
         put(&etcd, "/b/1", "x").await;
         put(&etcd, "/c/1", "x").await;
         let (_, connected) = connected(&cluster.endpoints()).await;
         let prefixes = Watching::Prefixes(vec![b"/c/".into(), b"/a/".into(), b"/a/1".into()]);
         let seen = snapshot(&connected, &prefixes).await;
-        assert_eq!(seen[0], Observation::Cluster(connected.header.cluster), "{version}");
+        assert_eq!(seen[0], Observation::Cluster(connected.header.cluster), "{kind}");
         let read = replay(&seen);
         assert_eq!(read.scope, [KeyRange::prefix(b"/a/"), KeyRange::prefix(b"/c/")]);
         read.assert_equals(&etcd).await;
@@ -58,9 +60,9 @@ fn prefixes_are_read_whole_and_once() {
 
 #[test]
 fn many_keys_come_in_pages_of_one_revision() {
-    on_every_etcd("many_keys_come_in_pages_of_one_revision", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("many_keys_come_in_pages_of_one_revision", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         fill(&etcd, 25_000, "v").await;
         let (_, connected) = connected(&cluster.endpoints()).await;
         let seen = snapshot(&connected, &Watching::Prefixes(vec![b"/many/".into()])).await;
@@ -69,16 +71,16 @@ fn many_keys_come_in_pages_of_one_revision() {
             .filter_map(|what| if let Observation::Listed(page) = what { Some(page) } else { None })
             .collect();
         let sizes: Vec<_> = pages.iter().map(|page| (page.keys.len(), page.first, page.last)).collect();
-        assert_eq!(sizes, [(10_000, true, false), (15_000, false, true)], "{version}");
+        assert_eq!(sizes, [(10_000, true, false), (15_000, false, true)], "{kind}");
         replay(&seen).assert_equals(&etcd).await;
     });
 }
 
 #[test]
 fn large_values_make_small_pages() {
-    on_every_etcd("large_values_make_small_pages", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("large_values_make_small_pages", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         let large = "x".repeat(1 << 20);
         for n in 0..400 {
             put(&etcd, &format!("/many/{n:06}"), &large).await;
@@ -86,16 +88,16 @@ fn large_values_make_small_pages() {
         let (_, connected) = connected(&cluster.endpoints()).await;
         let seen = snapshot(&connected, &Watching::Prefixes(vec![b"/many/".into()])).await;
         let pages = seen.iter().filter(|what| matches!(what, Observation::Listed(_))).count();
-        assert!(pages > 1, "{version}: 400 MiB in {pages} page");
+        assert!(pages > 1, "{kind}: 400 MiB in {pages} page");
         assert_eq!(replay(&seen).keys.len(), 400);
     });
 }
 
 #[test]
 fn locks_are_found_through_leases_with_their_neighbours() {
-    on_every_etcd("locks_are_found_through_leases_with_their_neighbours", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("locks_are_found_through_leases_with_their_neighbours", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         let lease = etcd.grant(LeaseId(0x1f), 60).await.unwrap().lease;
         let empty = etcd.grant(LeaseId(0x2f), 60).await.unwrap().lease;
         put_leased(&etcd, "/jobs/reindex/1f", "", lease).await;
@@ -115,7 +117,7 @@ fn locks_are_found_through_leases_with_their_neighbours() {
             "/registry/leases/kube-system/scheduler",
             "leader",
         ];
-        assert_eq!(keys, expected, "{version}");
+        assert_eq!(keys, expected, "{kind}");
         let listed =
             seen.iter().find_map(|what| if let Observation::LeaseList(leases) = what { Some(leases) } else { None });
         assert_eq!(listed.map(|leases| leases.iter().copied().collect()), Some(BTreeSet::from([lease, empty])));
@@ -126,8 +128,8 @@ fn locks_are_found_through_leases_with_their_neighbours() {
 
 #[test]
 fn an_empty_cluster_has_nothing_to_find() {
-    on_every_etcd("an_empty_cluster_has_nothing_to_find", async |version| {
-        let cluster = version.cluster().start();
+    on_every_etcd("an_empty_cluster_has_nothing_to_find", async |kind| {
+        let cluster = kind.cluster().start();
         let (_, connected) = connected(&cluster.endpoints()).await;
         let seen = snapshot(&connected, &Watching::Discover).await;
         let expected = [
@@ -135,15 +137,15 @@ fn an_empty_cluster_has_nothing_to_find() {
             Observation::LeaseList(Vec::new()),
             Observation::Scope(Vec::new()),
         ];
-        assert_eq!(seen, expected, "{version}");
+        assert_eq!(seen, expected, "{kind}");
     });
 }
 
 #[test]
 fn a_denied_prefix_hides_no_other() {
-    on_every_etcd("a_denied_prefix_hides_no_other", async |version| {
+    on_every_real_etcd("a_denied_prefix_hides_no_other", async |version| {
         let cluster = version.cluster().start();
-        let before = client(&cluster).await;
+        let before = client(&cluster.endpoint(0)).await;
         put(&before, "/a/1", "x").await;
         put(&before, "/b/1", "x").await;
         auth::enable(&cluster);
@@ -162,9 +164,9 @@ fn a_denied_prefix_hides_no_other() {
 
 #[test]
 fn leases_are_asked_of_the_leader_in_one_burst() {
-    on_every_etcd("leases_are_asked_of_the_leader_in_one_burst", async |version| {
-        let cluster = version.cluster().members(3).start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("leases_are_asked_of_the_leader_in_one_burst", async |kind| {
+        let cluster = kind.cluster().members(3).start();
+        let etcd = client(&cluster.endpoint(0)).await;
         for id in 1..=40 {
             etcd.grant(LeaseId(id), 60).await.unwrap();
         }
@@ -174,7 +176,7 @@ fn leases_are_asked_of_the_leader_in_one_burst() {
             let mut seen = Vec::new();
             let mut sink = |stamped: Stamped<Observation>| seen.push(stamped.what);
             let cost = source::poll_leases(&pool, &connected, &leases, false, &clock(), &mut sink).await;
-            assert_eq!((cost.asked, cost.failed), (41, 0), "{version}");
+            assert_eq!((cost.asked, cost.failed), (41, 0), "{kind}");
             assert_eq!(seen.pop(), Some(Observation::LeasesPolled(cost)));
             let told = |what: &Observation| match what {
                 Observation::LeaseTtl(ttl) => (ttl.lease, ttl.granted, ttl.keys.is_none()),
@@ -190,8 +192,8 @@ fn leases_are_asked_of_the_leader_in_one_burst() {
 
 #[test]
 fn a_dead_and_a_paused_member_delay_nobody() {
-    on_every_etcd("a_dead_and_a_paused_member_delay_nobody", async |version| {
-        let mut cluster = version.cluster().members(3).start();
+    on_every_etcd("a_dead_and_a_paused_member_delay_nobody", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
         let (pool, connected) = connected(&[cluster.endpoint(2)]).await;
         cluster.kill(0);
         cluster.pause(1);
@@ -204,21 +206,21 @@ fn a_dead_and_a_paused_member_delay_nobody() {
         };
         source::poll_members(&pool, &connected, &clock(), &mut sink).await.unwrap();
         cluster.resume(1);
-        assert!(start.elapsed() < Duration::from_secs(2), "{version}: {:?}", start.elapsed());
+        assert!(start.elapsed() < Duration::from_secs(2), "{kind}: {:?}", start.elapsed());
         let good: Vec<_> = answers.iter().filter(|(_, answer)| answer.is_ok()).collect();
-        assert!(good.len() == 1 && good[0].0 < Duration::from_millis(500), "{version}: {answers:?}");
+        assert!(good.len() == 1 && good[0].0 < Duration::from_millis(500), "{kind}: {answers:?}");
         let reasons: Vec<_> = answers.iter().filter_map(|(_, answer)| answer.as_ref().err()).collect();
         for n in 0..2 {
-            assert!(reasons.iter().any(|reason| reason.why().contains(&cluster.endpoint(n))), "{version}: {reasons:?}");
+            assert!(reasons.iter().any(|reason| reason.why().contains(&cluster.endpoint(n))), "{kind}: {reasons:?}");
         }
     });
 }
 
 #[test]
 fn a_member_is_found_where_a_configured_endpoint_answers_as_it() {
-    on_every_etcd("a_member_is_found_where_a_configured_endpoint_answers_as_it", async |version| {
+    on_every_etcd("a_member_is_found_where_a_configured_endpoint_answers_as_it", async |kind| {
         // advertises a URL that leads nowhere, as behind a firewall
-        let cluster = version.cluster().flag("--advertise-client-urls=http://127.0.0.1:9").start();
+        let cluster = kind.cluster().members(1).advertise("http://127.0.0.1:9").start();
         let (pool, connected) = connected(&cluster.endpoints()).await;
         let mut seen = Vec::new();
         let mut sink = |stamped: Stamped<Observation>| seen.push(stamped.what);
@@ -226,13 +228,13 @@ fn a_member_is_found_where_a_configured_endpoint_answers_as_it() {
         let status = seen
             .iter()
             .find_map(|what| if let Observation::Status { answer, .. } = what { Some(answer) } else { None });
-        assert!(status.is_some_and(Result::is_ok), "{version}: {seen:?}");
+        assert!(status.is_some_and(Result::is_ok), "{kind}: {seen:?}");
     });
 }
 
 #[test]
 fn alarms_are_told_from_what_members_report() {
-    on_every_etcd("alarms_are_told_from_what_members_report", async |version| {
+    on_every_real_etcd("alarms_are_told_from_what_members_report", async |version| {
         let cluster = version.cluster().start();
         let (pool, connected) = connected(&cluster.endpoints()).await;
         let alarms_now = async || {
@@ -263,9 +265,9 @@ pub async fn raise_alarm(endpoint: &str, member: u64) {
 
 #[test]
 fn without_a_quorum_what_the_member_has_is_read() {
-    on_every_etcd("without_a_quorum_what_the_member_has_is_read", async |version| {
-        let mut cluster = version.cluster().members(3).start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("without_a_quorum_what_the_member_has_is_read", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
+        let etcd = client(&cluster.endpoint(0)).await;
         put(&etcd, "/a/1", "x").await;
         cluster.kill(1);
         cluster.kill(2);
@@ -274,23 +276,23 @@ fn without_a_quorum_what_the_member_has_is_read() {
         while !last.is_leaderless() && Instant::now() < end {
             last = connected(&[cluster.endpoint(0)]).await.1;
         }
-        assert!(last.is_leaderless() && last.failed.len() == 1, "{version}: {:?}", last.failed);
+        assert!(last.is_leaderless() && last.failed.len() == 1, "{kind}: {:?}", last.failed);
         let read = replay(&snapshot(&last, &Watching::Prefixes(vec![b"/a/".into()])).await);
-        assert_eq!(read.keys.len(), 1, "{version}");
+        assert_eq!(read.keys.len(), 1, "{kind}");
     });
 }
 
 #[test]
 fn a_dead_first_endpoint_delays_the_start_by_little() {
-    on_every_etcd("a_dead_first_endpoint_delays_the_start_by_little", async |version| {
-        let mut cluster = version.cluster().members(3).start();
+    on_every_etcd("a_dead_first_endpoint_delays_the_start_by_little", async |kind| {
+        let mut cluster = kind.cluster().members(3).start();
         cluster.kill(0);
         cluster.pause(1);
         let start = Instant::now();
         let (_, connected) = connected(&cluster.endpoints()).await;
         let took = start.elapsed();
         cluster.resume(1);
-        assert!(took < Duration::from_millis(600), "{version}: {took:?}");
+        assert!(took < Duration::from_millis(600), "{kind}: {took:?}");
         assert_eq!(connected.client.endpoint(), cluster.endpoint(2));
         assert_eq!(connected.failed.len(), 1, "the paused one has not failed yet");
     });
@@ -298,9 +300,9 @@ fn a_dead_first_endpoint_delays_the_start_by_little() {
 
 #[test]
 fn a_compaction_between_pages_starts_the_range_anew() {
-    on_every_etcd("a_compaction_between_pages_starts_the_range_anew", async |version| {
-        let cluster = version.cluster().start();
-        let etcd = client(&cluster).await;
+    on_every_etcd("a_compaction_between_pages_starts_the_range_anew", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
         fill(&etcd, 70_000, "v").await;
         let (_, connected) = connected(&cluster.endpoints()).await;
         let mut compacted = false;
@@ -309,18 +311,18 @@ fn a_compaction_between_pages_starts_the_range_anew() {
             if matches!(&stamped.what, Observation::Listed(page) if page.first) && !compacted {
                 // the sink blocks, so the pages behind the next wait for this
                 compacted = true;
-                ctl(&cluster, &["put", "/many/000000", "new"]);
-                let now = cluster.ctl(&["get", "/many/000000", "--write-out=fields"]);
-                let text = String::from_utf8_lossy(&now.stdout).into_owned();
-                let revision = text.lines().find_map(|line| line.strip_prefix("\"Revision\" : ")).expect("a revision");
-                ctl(&cluster, &["compact", revision]);
+                let endpoint = cluster.endpoint(0);
+                wait_here(async move {
+                    let revision = put(&client(&endpoint).await, "/many/000000", "new").await;
+                    compact(&endpoint, revision).await;
+                });
             }
             seen.push(stamped.what);
         };
         let watching = Watching::Prefixes(vec![b"/many/".into()]);
         source::snapshot(&connected, &watching, &clock(), &mut sink).await.unwrap();
         let firsts = seen.iter().filter(|what| matches!(what, Observation::Listed(page) if page.first)).count();
-        assert_eq!(firsts, 2, "{version}");
+        assert_eq!(firsts, 2, "{kind}");
         replay(&seen).assert_equals(&etcd).await;
     });
 }

@@ -1,7 +1,6 @@
-//! What a test of the port's meaning runs on: an etcd in memory, and servers behind an
-//! endpoint. A test asks for a fresh one and does not know which it has.
+//! What a test of the port's meaning runs on: an etcd in memory, and whatever is served. A test
+//! asks for a fresh one and does not know which it has.
 
-use std::any::Any;
 use std::fmt;
 
 use lockscope::domain::{Alarm, LeaseId, Member, Revision, Status};
@@ -11,16 +10,14 @@ use lockscope::port::{
     WatchId, WatchRange, WatchStream, Written, client,
 };
 
-use crate::common::{block_on, clock, settings};
-use crate::support::etcd::{self, Version};
+use crate::common::{self, block_on, clock, compact, on_every_etcd};
+use crate::support::served::{Cluster, Kind};
 
-/// Runs `test` on the etcd in memory and on every etcd found, in turn, each under a runtime of
-/// its own.
+/// Runs `test` on the etcd in memory, on the embedded cluster and on every etcd found, in turn,
+/// each under a runtime of its own.
 pub fn on_every_target(name: &str, test: impl AsyncFn(Target)) {
     block_on(test(Target::memory()));
-    for version in etcd::versions(name) {
-        block_on(async { test(Target::started(&version).await).await });
-    }
+    on_every_etcd(name, async |kind| test(Target::started(&kind).await).await);
 }
 
 /// An empty etcd.
@@ -28,39 +25,27 @@ pub struct Target {
     name: String,
     /// The port to it.
     pub etcd: AnyEtcd,
-    /// Where it is served; memory is not.
-    endpoint: Option<String>,
     /// What has to live as long as the server.
-    _server: Box<dyn Any>,
+    _server: Option<Cluster>,
 }
 
 impl Target {
     fn memory() -> Self {
         let etcd = AnyEtcd::Memory(Memory::new(clock()));
-        Self { name: "memory".into(), etcd, endpoint: None, _server: Box::new(()) }
+        Self { name: "memory".into(), etcd, _server: None }
     }
 
-    async fn started(version: &Version) -> Self {
-        let cluster = version.cluster().start();
-        let endpoint = cluster.endpoint(0);
-        Self::served(format!("etcd {version}"), endpoint, Box::new(cluster)).await
-    }
-
-    /// Whatever is served at an endpoint, as long as `server` lives.
-    async fn served(name: String, endpoint: String, server: Box<dyn Any>) -> Self {
-        let client = Client::connect(&endpoint, &settings(std::slice::from_ref(&endpoint))).await;
-        let etcd = AnyEtcd::Client(client.expect("it is served"));
-        Self { name, etcd, endpoint: Some(endpoint), _server: server }
+    async fn started(kind: &Kind) -> Self {
+        let cluster = kind.cluster().start();
+        let etcd = AnyEtcd::Client(common::client(&cluster.endpoint(0)).await);
+        Self { name: kind.to_string(), etcd, _server: Some(cluster) }
     }
 
     /// Forgets the changes before a revision, which the port has no call for.
     pub async fn compact(&self, revision: i64) {
-        match (&self.etcd, &self.endpoint) {
-            (AnyEtcd::Memory(etcd), _) => etcd.compact(Revision(revision)).expect("it is compacted"),
-            (AnyEtcd::Client(_), endpoint) => {
-                let mut client = etcd_client::Client::connect(endpoint.as_slice(), None).await.expect("it is served");
-                client.compact(revision, None).await.expect("it is compacted");
-            }
+        match &self.etcd {
+            AnyEtcd::Memory(etcd) => etcd.compact(Revision(revision)).expect("it is compacted"),
+            AnyEtcd::Client(etcd) => compact(etcd.endpoint(), revision).await,
         }
     }
 }

@@ -7,7 +7,7 @@ use lockscope::config::{Connection, Tls};
 use lockscope::port::{Client, Etcd, PortError};
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
-use crate::common::{ctl_with, on_every_etcd};
+use crate::common::{ctl_with, on_every_real_etcd};
 use crate::support::etcd::{ServerTls, Version};
 
 /// An authority with its certificate in a file.
@@ -49,7 +49,7 @@ async fn connect(endpoint: &str, tls: Tls) -> Result<Client, PortError> {
 
 #[test]
 fn certificates_open_the_door_and_wrong_ones_say_what_is_wrong() {
-    on_every_etcd("certificates_open_the_door_and_wrong_ones_say_what_is_wrong", async |version: Version| {
+    on_every_real_etcd("certificates_open_the_door_and_wrong_ones_say_what_is_wrong", async |version: Version| {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         let authority = Authority::new(folder, "authority");
@@ -104,7 +104,7 @@ fn certificates_open_the_door_and_wrong_ones_say_what_is_wrong() {
 
 #[test]
 fn tls_on_a_port_without_it_says_so() {
-    on_every_etcd("tls_on_a_port_without_it_says_so", async |version: Version| {
+    on_every_real_etcd("tls_on_a_port_without_it_says_so", async |version: Version| {
         let cluster = version.cluster().start();
         let endpoint = cluster.endpoint(0).replace("http://", "https://");
         let error = connect(&endpoint, Tls { skip_verify: true, ..Tls::default() }).await.err().expect("no TLS there");
@@ -114,7 +114,7 @@ fn tls_on_a_port_without_it_says_so() {
 
 #[test]
 fn a_client_certificate_is_a_login() {
-    on_every_etcd("a_client_certificate_is_a_login", async |version: Version| {
+    on_every_real_etcd("a_client_certificate_is_a_login", async |version: Version| {
         let folder = tempfile::tempdir().expect("a folder");
         let folder = folder.path();
         let authority = Authority::new(folder, "authority");

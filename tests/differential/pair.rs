@@ -1,4 +1,4 @@
-//! A store and a real etcd that are asked the same, from their beginning on.
+//! A store and a server that are asked the same, from their beginning on.
 //!
 //! Every answer is compared whole. A watch of everything with previous values stays open all
 //! the time, and what it tells is compared with the store's history.
@@ -13,7 +13,7 @@ use lockscope::mvcc::{Compacted, DeleteRequest, Error, PutRequest, Request, Stor
 use crate::chance::Chance;
 use crate::sequence::{self, Step};
 use crate::server::{Refusal, Server, WatchStream};
-use crate::support::etcd::Version;
+use crate::support::served::Kind;
 use crate::wire;
 
 /// Steps of a sequence.
@@ -24,7 +24,7 @@ pub type Difference = String;
 
 /// See the module.
 pub struct Pair {
-    version: Version,
+    kind: Kind,
     store: Store,
     server: Server,
     live: WatchStream,
@@ -37,13 +37,13 @@ pub struct Pair {
 
 impl Pair {
     /// A pair with a server that was just started and asked nothing.
-    pub async fn new(version: Version, endpoint: &str) -> Self {
+    pub async fn new(kind: Kind, endpoint: &str) -> Self {
         let mut server = Server::connect(endpoint).await;
         let everything = Watch { prev_kv: true, ..Watch::of(KeyRange::prefix(b"")) };
         let mut live = server.watch(&everything, Revision(1)).await;
         assert!(live.next().await.created, "the watch is made");
         let (store, due, done) = (Store::new(), VecDeque::new(), Vec::new());
-        Self { version, store, server, live, due, everything, done }
+        Self { kind, store, server, live, due, everything, done }
     }
 
     /// Runs the sequence that `seed` fixes.
@@ -164,7 +164,7 @@ impl Pair {
                 );
             }
         };
-        if from == self.store.compacted() && !self.version.at_least(3, 5, 18) {
+        if from == self.store.compacted() && !self.kind.at_least(3, 5, 18) {
             // Older ones forget deletions at the very revision of the compaction.
             return Ok(());
         }
@@ -197,16 +197,16 @@ impl Pair {
         &self,
         what: &str,
         store: &T,
-        etcd: &U,
+        server: &U,
     ) -> Result<(), Difference> {
-        if store == etcd { Ok(()) } else { Err(self.differs(what, store, etcd)) }
+        if store == server { Ok(()) } else { Err(self.differs(what, store, server)) }
     }
 
-    fn differs(&self, what: &str, store: &impl std::fmt::Debug, etcd: &impl std::fmt::Debug) -> Difference {
+    fn differs(&self, what: &str, store: &impl std::fmt::Debug, server: &impl std::fmt::Debug) -> Difference {
         let steps: Vec<_> = self.done.iter().enumerate().map(|(n, step)| format!("  {n}: {step:?}")).collect();
         format!(
-            "{what} differs on etcd {} after\n{}\nstore (at {}, compacted {}):\n  {store:?}\netcd:\n  {etcd:?}",
-            self.version,
+            "{what} differs on {} after\n{}\nstore (at {}, compacted {}):\n  {store:?}\nserver:\n  {server:?}",
+            self.kind,
             steps.join("\n"),
             self.store.revision(),
             self.store.compacted(),

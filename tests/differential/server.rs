@@ -1,4 +1,5 @@
-//! A real etcd, asked with raw messages, its answers without what differs from server to server.
+//! A server of etcd's API, asked with raw messages, its answers without what differs from server
+//! to server.
 
 use std::time::Duration;
 
