@@ -13,7 +13,6 @@ use crate::recipe::Standing;
 mod calls;
 pub mod cast;
 pub mod client;
-pub mod clock;
 pub mod company;
 mod contender;
 pub mod dial;

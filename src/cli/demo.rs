@@ -6,6 +6,7 @@ use std::time::Duration;
 use color_eyre::eyre::WrapErr as _;
 
 use super::args::DemoArgs;
+use super::dashboard;
 use super::exit::{Exit, Failure};
 use super::json::{self, Style};
 use super::table::{self, Align, Column};
@@ -13,11 +14,12 @@ use super::wait;
 use crate::config::{Config, Connection, Format};
 use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
-use crate::playground::clock::clock;
+use crate::model::ui::Demo;
+use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::{Cast, Company, Rehearsal, Spread, Summary};
-use crate::runtime;
-use crate::server::{self, Options};
+use crate::runtime::{self, Inside};
+use crate::server::{self, Options, Server};
 
 /// How long messages between members take when no flag says so, as with a screen.
 const DELAY: Duration = Duration::from_millis(5);
@@ -47,6 +49,32 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
     judge(&summary)
 }
 
+/// Shows the dashboard on a cluster inside the program.
+///
+/// # Errors
+/// When either cannot be started, or a signal ended it.
+pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
+    let options = args.embedded.options(DELAY, runtime::clock::any_seed());
+    let cast = Cast::demo(usize::from(args.clients));
+    dashboard::on_threads(async {
+        let (seed, nodes) = (options.cluster.seed, options.cluster.nodes);
+        let server = server::start(options).await?;
+        let (connection, clock) = (connection(&server), server.clock());
+        // They begin when there is a leader; the screen does not wait for that.
+        let clients = tokio::spawn({
+            let connection = connection.clone();
+            async move { meet(&cast, seed, &connection, &clock).await }
+        });
+        let inside = Inside { control: server.control(), demo: Demo::new(seed, nodes) };
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside)).await;
+        // Whoever leaves does not wait until the clients have said farewell.
+        clients.abort();
+        drop(clients.await);
+        server.stop().await;
+        Ok::<_, Failure>(ended?)
+    })
+}
+
 /// Lets the clients meet in no time at all.
 fn in_virtual_time(cast: &Cast, options: &Options, length: Duration) -> Summary {
     let seed = options.cluster.seed;
@@ -57,14 +85,11 @@ fn in_virtual_time(cast: &Cast, options: &Options, length: Duration) -> Summary 
 
 /// Lets the clients speak to the members as any client does, for so long by the wall's clock.
 async fn on_sockets(cast: &Cast, options: Options, length: Duration) -> Result<Summary, Failure> {
-    let (seed, speed) = (options.cluster.seed, options.speed);
+    let seed = options.cluster.seed;
     let server = server::start(options).await?;
-    let control = server.control();
-    let now = control.picture().await.map_or(ClusterTime(0), |picture| picture.now);
-    let (_reins, clock) = clock(now, speed);
-    let endpoints = server.endpoints().iter().map(|endpoint| format!("http://{endpoint}")).collect();
-    let members = Members::new(&Connection { endpoints, ..Connection::default() });
-    let starting = Company::start(cast, seed, |number| members.of(number), &clock, Some(Term(0)));
+    let (control, clock) = (server.control(), server.clock());
+    let connection = connection(&server);
+    let starting = meet(cast, seed, &connection, &clock);
     // Without a leader the clients cannot begin, and nothing is there to be given up.
     let Some(company) = unless_told_to_stop(starting).await else {
         server.stop().await;
@@ -79,6 +104,18 @@ async fn on_sockets(cast: &Cast, options: Options, length: Duration) -> Result<S
     }
     server.stop().await;
     played.map(|()| Summary::of(cast, seed, length, &tally)).ok_or(Failure::Interrupted)
+}
+
+/// Lets the clients begin; done when they have.
+async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Company {
+    let members = Members::new(connection);
+    Company::start(cast, seed, |number| members.of(number), clock, Some(Term(0))).await
+}
+
+/// How to reach an embedded cluster.
+fn connection(server: &Server) -> Connection {
+    let endpoints = server.endpoints().iter().map(|endpoint| format!("http://{endpoint}")).collect();
+    Connection { endpoints, ..Connection::default() }
 }
 
 async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {

@@ -15,11 +15,11 @@ use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::calls;
-use super::clock::Clock;
 use super::dial::{Dial, Line};
 use super::{ClientId, Note, Told, What};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, Revision};
+use crate::pace::Clock;
 use crate::port::{Etcd, PortError, WatchAnswer, WatchRange, WatchStream};
 use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
 

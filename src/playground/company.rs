@@ -15,12 +15,12 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::cast::DEMO;
 use super::client::Client;
-use super::clock::Clock;
 use super::dial::Dial;
 use super::journal::Journal;
 use super::{Cast, ClientId, Contender, Note, Seen, Tally};
 use crate::chance::Chance;
 use crate::domain::{KeyRange, Term};
+use crate::pace::Clock;
 use crate::recipe::Input;
 
 /// Notes that wait for the judge; beyond them clients wait.

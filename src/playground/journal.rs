@@ -6,10 +6,10 @@ use tokio::sync::mpsc;
 use tokio::time::sleep;
 use tracing::debug;
 
-use super::clock::Clock;
 use super::dial::{Dial, Line};
 use super::{Note, Seen};
 use crate::domain::{KeyRange, Revision};
+use crate::pace::Clock;
 use crate::port::{Etcd, PortError, Range, WatchAnswer, WatchId, WatchRange, WatchStream};
 
 /// The pause after a connection was lost, by the wall's clock.
