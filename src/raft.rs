@@ -23,6 +23,7 @@ mod config;
 mod convert;
 mod election;
 mod fault;
+mod lead;
 mod lifecycle;
 mod log;
 mod machine;

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use noraft::{LogPosition, Role};
 
+use super::lead::Lead;
 use super::message::Message;
 use super::node::Node;
-use super::replication::Lead;
 use super::world::World;
 use super::{Machine, convert};
-use crate::domain::Term;
 use crate::domain::raft::{NodeId, RaftRole};
+use crate::domain::{RaftIndex, Term};
 
 /// The votes a node gathers, or would.
 #[derive(Debug)]
@@ -233,7 +233,7 @@ impl<M: Machine> Node<M> {
         if lead.ready {
             self.machine.follow();
         }
-        for (_, entry) in self.log.range(crate::domain::RaftIndex(self.commit().0 + 1), self.log.last()) {
+        for (_, entry) in self.log.range(RaftIndex(self.commit().0 + 1), self.log.last()) {
             if let Some(request) = entry.body.request()
                 && entry.term == term
             {

@@ -6,6 +6,8 @@
 
 use noraft::Node as Raft;
 
+use super::membership::Membership;
+use super::message::Message;
 use super::node::Node;
 use super::outbox::Outbox;
 use super::world::World;
@@ -48,7 +50,7 @@ impl<M: Machine> Node<M> {
         self.seen = (self.raft.role(), self.term());
         self.machine = machine;
         (self.applied, self.traced) = (RaftIndex(0), RaftIndex(0));
-        self.membership = super::membership::Membership::default();
+        self.membership = Membership::default();
         if let Some(image) = self.image.clone() {
             self.restore(&image);
         }
@@ -93,7 +95,7 @@ impl<M: Machine> Node<M> {
     }
 
     /// A message has arrived.
-    pub(super) fn deliver(&mut self, from: NodeId, message: super::message::Message<M>, world: &mut World<M>) {
+    pub(super) fn deliver(&mut self, from: NodeId, message: Message<M>, world: &mut World<M>) {
         match self.life {
             Life::Up => self.receive(from, message, world),
             Life::Paused if self.inbox.len() < BUFFER => self.inbox.push_back((from, message)),

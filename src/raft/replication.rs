@@ -4,137 +4,26 @@
 //! on its way to whom, so that an answer does not send it a second time, and helps a log that
 //! has gone another way along term by term instead of entry by entry.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use noraft::{Action, ClusterConfig, LogEntries, LogEntry, LogPosition};
+use noraft::{Action, LogEntries, LogEntry, LogPosition};
 
 use super::log::{Body, Entry};
 use super::message::Message;
 use super::node::Node;
-use super::read::{Asked, Confirming};
-use super::timer::Alarm;
 use super::world::World;
 use super::{Machine, convert};
-use crate::domain::raft::{ClusterTime, NodeId, Progress, Waypoint};
+use crate::domain::raft::{NodeId, Waypoint};
 use crate::domain::{RaftIndex, Term};
 
 /// The most entries one message carries.
 const BATCH: usize = 1024;
 
-/// What only a leader knows, and forgets when it leads no more.
-pub(super) struct Lead<M: Machine> {
-    pub(super) since: ClusterTime,
-    /// The first entry of its term: once that is committed, so is all before it (§5.4.2, §8).
-    pub(super) own: Option<RaftIndex>,
-    /// Whether its machine has taken that in and leads.
-    pub(super) ready: bool,
-    /// The number of its latest call.
-    pub(super) round: u64,
-    followers: BTreeMap<NodeId, Follower>,
-    /// Those that are to leave, and how much of the log they had.
-    leaving: BTreeMap<NodeId, RaftIndex>,
-    /// What it last told all followers to be committed.
-    told: RaftIndex,
-    pub(super) asked: Vec<Asked<M>>,
-    pub(super) confirming: VecDeque<Confirming<M>>,
-    pub(super) quorum: Alarm,
-    /// When its machine was last asked what is due.
-    pub(super) last_due: Option<ClusterTime>,
-}
-
-/// What a leader knows of another node.
-struct Follower {
-    heard: ClusterTime,
-    /// The latest of its calls that was answered.
-    answered: u64,
-    matched: RaftIndex,
-    /// The next entry to send, if all that was sent arrives.
-    next: RaftIndex,
-    /// The call that carried the entry before that one.
-    carried: u64,
-    /// The last index of a snapshot on its way, and since when.
-    snapshot: Option<(RaftIndex, ClusterTime)>,
-}
-
-impl<M: Machine> Lead<M> {
-    pub(super) const fn new(now: ClusterTime, quorum: Alarm) -> Self {
-        Self {
-            since: now,
-            own: None,
-            ready: false,
-            round: 0,
-            followers: BTreeMap::new(),
-            leaving: BTreeMap::new(),
-            told: RaftIndex(0),
-            asked: Vec::new(),
-            confirming: VecDeque::new(),
-            quorum,
-            last_due: None,
-        }
-    }
-
-    /// When a node was last heard of; the beginning of the lead counts as such.
-    pub(super) fn heard(&self, id: NodeId) -> Option<ClusterTime> {
-        self.followers.get(&id).map(|follower| follower.heard)
-    }
-
-    /// Whether a node has answered this call or a later one.
-    pub(super) fn has_answered(&self, id: NodeId, round: u64) -> bool {
-        self.followers.get(&id).is_some_and(|follower| follower.answered >= round)
-    }
-
-    pub(super) fn matched(&self, id: NodeId) -> RaftIndex {
-        self.followers.get(&id).map_or(RaftIndex(0), |follower| follower.matched)
-    }
-
-    /// The voter whose log has most of this one's.
-    pub(super) fn most_advanced(&self, config: &ClusterConfig) -> Option<NodeId> {
-        let voters = self.followers.iter().filter(|(id, _)| convert::votes(config, **id));
-        voters.max_by_key(|(id, follower)| (follower.matched, std::cmp::Reverse(**id))).map(|(id, _)| *id)
-    }
-
-    /// Times that passed while the node was paused did not count.
-    pub(super) fn shift(&mut self, by: std::time::Duration) {
-        self.quorum = self.quorum.later(by);
-        self.followers.values_mut().for_each(|follower| follower.heard = follower.heard + by);
-    }
-
-    pub(super) fn picture(&self) -> Vec<Progress> {
-        let progress = |(id, follower): (&NodeId, &Follower)| Progress {
-            node: *id,
-            matched: follower.matched,
-            next: follower.next,
-            heard: follower.heard,
-        };
-        self.followers.iter().map(progress).collect()
-    }
-
-    /// Takes in who follows by the latest configuration.
-    fn track(&mut self, now: ClusterTime, peers: impl Iterator<Item = NodeId>, last: RaftIndex) {
-        let mut known = std::mem::take(&mut self.followers);
-        let fresh = || Follower {
-            heard: now,
-            answered: 0,
-            matched: RaftIndex(0),
-            next: RaftIndex(last.0 + 1),
-            carried: 0,
-            snapshot: None,
-        };
-        self.followers = peers.map(|id| (id, known.remove(&id).unwrap_or_else(fresh))).collect();
-        self.leaving.extend(known.into_iter().map(|(id, follower)| (id, follower.matched)));
-    }
-}
-
 impl<M: Machine> Node<M> {
     // ---- the leader --------------------------------------------------------------------------
 
     /// A leader makes an entry of a request.
-    pub(super) fn append_own(
-        &mut self,
-        index: RaftIndex,
-        body: std::sync::Arc<Body<M::Command>>,
-        world: &mut World<M>,
-    ) {
+    pub(super) fn append_own(&mut self, index: RaftIndex, body: Arc<Body<M::Command>>, world: &mut World<M>) {
         self.take_over_up_to(RaftIndex(index.0 - 1));
         let term = self.term();
         if let Some(request) = body.request() {
@@ -171,15 +60,15 @@ impl<M: Machine> Node<M> {
             let term = entries.get_term(at).map_or(self.term(), convert::term);
             let body = match entries.get_entry(at) {
                 Some(LogEntry::ClusterConfig(_)) => Body::Members(None),
-                Some(LogEntry::Term(_)) | None => Body::Term,
-                Some(LogEntry::Command) => unreachable!("a command is appended with its request"),
+                // A command is appended together with its request.
+                Some(LogEntry::Term(_) | LogEntry::Command) | None => Body::Term,
             };
             if let (Body::Term, Some(lead)) = (&body, &mut self.lead)
                 && term == convert::term(self.raft.current_term())
             {
                 lead.own = Some(index);
             }
-            self.log.push(Entry { term, body: std::sync::Arc::new(body) });
+            self.log.push(Entry { term, body: Arc::new(body) });
         }
     }
 
@@ -413,9 +302,12 @@ impl<M: Machine> Node<M> {
 #[cfg(test)]
 mod tests {
     use super::super::testing::*;
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
     use super::super::{Config, Outcome};
     use super::*;
-    use crate::domain::raft::{Fault, RaftMessage, Rules};
+    use crate::domain::raft::{ClusterTime, Fault, RaftMessage, Rules};
 
     /// Runs until then and notes which entries each message carried, by its number.
     fn watch(cluster: &mut Cluster, until: ClusterTime, calls: &mut BTreeMap<u64, u64>) {
@@ -448,7 +340,7 @@ mod tests {
 
     #[test]
     fn without_delay_an_instant_is_enough() {
-        let (mut cluster, leader) = led(Config { delay: std::time::Duration::ZERO, ..Config::default() });
+        let (mut cluster, leader) = led(Config { delay: Duration::ZERO, ..Config::default() });
         let at = cluster.other(leader);
         let now = cluster.now();
         let asked = [cluster.propose(leader, 1), cluster.propose(at, 2), cluster.read(at)];

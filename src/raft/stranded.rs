@@ -11,10 +11,9 @@
 //! members, to which its copy does not count, and if they are committed, no majority of these
 //! votes for one that lacks them.
 
-use super::Machine;
-use super::convert;
 use super::node::Node;
 use super::world::World;
+use super::{Machine, convert};
 use crate::domain::RaftIndex;
 
 impl<M: Machine> Node<M> {
