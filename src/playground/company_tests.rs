@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
 use super::clock::{Clock, Reins, clock};
 use super::dial::{Dial, Line};
@@ -25,16 +25,13 @@ impl Dial for Only {
     }
 }
 
-fn etcd() -> Memory {
-    let began = Instant::now();
-    let read = move || Timestamp(i64::try_from(began.elapsed().as_millis()).unwrap_or(i64::MAX));
-    Memory::new(port::Clock::new(read))
-}
-
-async fn start(etcd: &Memory, speed: Speed) -> (Company, Reins, Clock) {
+/// An etcd that lives by the same clock as the company on it.
+async fn start(speed: Speed) -> (Memory, Company, Reins, Clock) {
     let (reins, clock) = clock(ClusterTime(0), speed);
+    let read = clock.clone();
+    let etcd = Memory::new(port::Clock::new(move || Timestamp(i64::try_from(read.now().0 / 1000).unwrap_or(i64::MAX))));
     let company = Company::start(&Cast::demo(8), 7, |_| Only(etcd.clone()), &clock, None).await;
-    (company, reins, clock)
+    (etcd, company, reins, clock)
 }
 
 async fn left(etcd: &Memory) -> (usize, usize) {
@@ -48,8 +45,7 @@ async fn summary(company: Company) -> Summary {
 
 #[tokio::test(start_paused = true)]
 async fn a_company_hands_over_in_order_and_leaves_nothing_behind() {
-    let etcd = etcd();
-    let (company, _reins, _) = start(&etcd, Speed(1000)).await;
+    let (etcd, company, _reins, _) = start(Speed(1000)).await;
     sleep(Duration::from_secs(15)).await;
     assert!(left(&etcd).await.0 > 8, "there is something to look at");
     let summary = summary(company).await;
@@ -60,8 +56,7 @@ async fn a_company_hands_over_in_order_and_leaves_nothing_behind() {
 
 #[tokio::test(start_paused = true)]
 async fn a_crashed_client_is_seen_to_expire_and_comes_back() {
-    let etcd = etcd();
-    let (company, _reins, _) = start(&etcd, Speed(1000)).await;
+    let (etcd, company, _reins, _) = start(Speed(1000)).await;
     sleep(Duration::from_secs(2)).await;
     for client in 1..=3 {
         assert!(company.fault(ClientId(client), Input::Crash).await);
@@ -77,8 +72,7 @@ async fn a_crashed_client_is_seen_to_expire_and_comes_back() {
 
 #[tokio::test(start_paused = true)]
 async fn at_a_tenth_of_the_speed_a_tenth_happens_and_on_a_standing_clock_nothing() {
-    let etcd = etcd();
-    let (company, reins, clock) = start(&etcd, Speed(100)).await;
+    let (etcd, company, reins, clock) = start(Speed(100)).await;
     sleep(Duration::from_secs(15)).await;
     reins.follow(clock.now(), Speed(100), true);
     sleep(Duration::from_millis(10)).await;
@@ -91,8 +85,7 @@ async fn at_a_tenth_of_the_speed_a_tenth_happens_and_on_a_standing_clock_nothing
 
 #[tokio::test(start_paused = true)]
 async fn a_holder_that_stands_still_past_its_lease_is_found_out() {
-    let etcd = etcd();
-    let (company, _reins, _) = start(&etcd, Speed(1000)).await;
+    let (etcd, company, _reins, _) = start(Speed(1000)).await;
     sleep(Duration::from_secs(2)).await;
     // One of them holds at this moment, and will believe it for 8 s more.
     for client in 1..=8 {

@@ -71,7 +71,7 @@ fn members_that_are_killed_paused_cut_off_and_slow_break_no_order() {
 
 #[test]
 fn a_lease_that_outlives_its_leader_runs_out_under_the_next() {
-    let cast = Cast::demo(4);
+    let cast = Cast::demo(3);
     let mut run = Rehearsal::new(&cast, cluster(3), 3);
     run.run(at(3_000));
     let holder = crate::playground::ClientId(1);
