@@ -18,6 +18,7 @@ use crate::runtime;
 pub mod args;
 mod cluster;
 mod dashboard;
+mod demo;
 mod document;
 mod embedded;
 mod evident;
@@ -68,7 +69,7 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => return dashboard::run(Settings::read(cli)?.config),
-        Some(Command::Demo(args)) if !args.headless => return dashboard::demo(args, Settings::read(cli)?.config),
+        Some(Command::Demo(args)) if !args.headless => return demo::show(args, Settings::read(cli)?.config),
         Some(command) => print(command, cli),
     }
 }
@@ -84,6 +85,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
             cluster::run(args, &settings.config, &mut out)?;
+        }
+        Command::Demo(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            demo::run(args, &settings.config, &mut out)?;
         }
         _ => {
             let settings = Settings::read(cli)?;

@@ -13,6 +13,7 @@ pub mod layout;
 pub mod model;
 pub mod mvcc;
 pub mod nearest;
+pub mod pace;
 pub mod playground;
 pub mod port;
 pub mod raft;

@@ -7,18 +7,31 @@
 use std::fmt;
 
 use crate::domain::raft::ClusterTime;
+use crate::domain::{KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::Standing;
 
+mod calls;
+pub mod cast;
+pub mod client;
+pub mod company;
 mod contender;
+pub mod dial;
+mod journal;
+pub mod rehearsal;
 pub mod stage;
+pub mod summary;
 pub mod tally;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use cast::Cast;
+pub use company::Company;
 pub use contender::{Contender, Habits, LockOf, Span};
-pub use tally::Tally;
+pub use rehearsal::Rehearsal;
+pub use summary::Summary;
+pub use tally::{Spread, Tally};
 
 /// The number of a simulated client, from 1 on. One that crashed and came back has it still.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -51,4 +64,29 @@ pub enum What {
     Crashed,
     /// It ended in order.
     Stopped,
+}
+
+/// What the judge of a run is given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A client says something.
+    Client(Told),
+    /// The store was looked at.
+    Store(ClusterTime, Seen),
+}
+
+/// What is seen of the store.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    /// Everything that was there at a revision.
+    Listed {
+        /// The revision.
+        revision: Revision,
+        /// The keys.
+        keys: Vec<KeyValue>,
+    },
+    /// Changes, whole revisions in order.
+    Changed(Vec<(Revision, KeyEvent)>),
+    /// The term that an answer was given in.
+    Term(Term),
 }

@@ -18,6 +18,7 @@ mod convert;
 pub mod error;
 pub mod memory;
 pub mod pool;
+mod pulse;
 mod stream;
 mod tls;
 mod wire;

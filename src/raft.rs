@@ -23,6 +23,7 @@ mod config;
 mod convert;
 mod election;
 mod fault;
+mod lead;
 mod lifecycle;
 mod log;
 mod machine;
@@ -39,6 +40,8 @@ mod request;
 mod snapshot;
 mod stranded;
 mod terms;
+#[cfg(test)]
+mod testing;
 mod timer;
 mod trace;
 mod transfer;

@@ -9,6 +9,7 @@
 mod appearance;
 pub mod clock;
 mod embedded;
+pub mod hang_up;
 mod journal;
 pub mod logging;
 mod session;
@@ -16,36 +17,25 @@ mod signals;
 pub mod terminal;
 
 use std::io;
-use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
-use tracing::{info, warn};
+use tracing::info;
 
 use crate::config::{Config, Display};
 use crate::model::ui::Demo;
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
 use crate::server::Control;
-use crate::source::{self, Watching};
+use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
 use appearance::Appearance;
 use clock::Clock;
 use embedded::Embedded;
 use logging::LoggingError;
-use session::{Session, Wires};
+use session::Session;
 use signals::Signals;
 use terminal::{Inputs, Terminal};
-
-/// Batches of observations that wait to be taken in; when there is no more room the source
-/// waits, and in the end etcd does.
-const OBSERVATIONS: usize = 64;
-/// Bursts of lease polls that wait to be asked.
-const POLLS: usize = 4;
-/// How long the source may take to hang up.
-const HANG_UP: Duration = Duration::from_millis(50);
 
 /// Why the dashboard ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,35 +107,18 @@ pub async fn dashboard(config: Config, inside: Option<Inside>) -> Result<ExitRea
     let signals = Signals::listen().map_err(RuntimeError::Signals)?;
     terminal::install_panic_hook();
     let clock = Clock::start();
-    let (observed, observations) = mpsc::channel(OBSERVATIONS);
-    let (polls, asked) = mpsc::channel(POLLS);
-    let shutdown = CancellationToken::new();
     // The cluster is called first, so that it answers while the terminal is asked for its colours.
-    let pictures = observed.clone();
-    let source = {
-        let (clock, shutdown) = (clock.clone(), shutdown.clone());
-        let clock = port::Clock::new(move || clock.now());
-        let pool = Pool::new(config.connection.clone());
-        let watching = match &config.prefixes[..] {
-            [] => Watching::Discover,
-            prefixes => Watching::Prefixes(prefixes.to_vec()),
-        };
-        tokio::spawn(source::run(pool, watching, observed, asked, clock, shutdown))
+    let stamps = clock.clone();
+    let watching = match &config.prefixes[..] {
+        [] => Watching::Discover,
+        prefixes => Watching::Prefixes(prefixes.to_vec()),
     };
+    let stamps = port::Clock::new(move || stamps.now());
+    let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
     let demo = inside.as_ref().map(|inside| inside.demo);
-    let (embedded, beside) = inside
-        .map(|Inside { control, .. }| Embedded::connect(control, pictures, clock.clone(), shutdown.clone()))
-        .unzip();
-    let result = show(&config, demo, clock, signals, Wires { observations, polls, embedded }).await;
-    shutdown.cancel();
-    if let Some(beside) = beside {
-        beside.abort();
-    }
-    let stop = source.abort_handle();
-    if tokio::time::timeout(HANG_UP, source).await.is_err() {
-        warn!("the source did not hang up in time");
-        stop.abort();
-    }
+    let embedded = inside.map(|inside| Embedded::connect(inside.control, clock.clone()));
+    let result = show(&config, demo, clock, signals, wires, embedded).await;
+    source.stop().await;
     result
 }
 
@@ -155,6 +128,7 @@ async fn show(
     clock: Clock,
     signals: Signals,
     wires: Wires,
+    embedded: Option<Embedded>,
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
@@ -170,5 +144,5 @@ async fn show(
     };
     let model = Model::new(Facts::new(config.polling.budget), ui);
     let inputs = Inputs::read(late_reply);
-    Session::new(model, terminal, appearance, clock, signals, inputs, wires).run().await
+    Session::new(model, terminal, appearance, clock, signals, inputs, wires).beside(embedded).run().await
 }

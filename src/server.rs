@@ -16,7 +16,6 @@ mod driver;
 mod gate;
 mod grpc;
 mod listen;
-mod pace;
 
 use std::net::{Ipv4Addr, SocketAddr};
 
@@ -28,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::domain::MemberId;
 use crate::domain::raft::{Fault, NodeId, RaftPicture, Speed};
 use crate::embedded::{Board, Cluster, Config};
+use crate::pace::Clock;
 
 use driver::{Command, Driver};
 
@@ -94,6 +94,7 @@ pub struct Server {
     /// The members it was started with.
     pub members: Vec<Served>,
     control: Control,
+    clock: Clock,
     boards: Vec<watch::Receiver<Board>>,
     shutdown: CancellationToken,
     driver: JoinHandle<()>,
@@ -117,14 +118,19 @@ pub async fn start(options: Options) -> Result<Server, StartError> {
     let (commands, asked) = mpsc::channel(COMMANDS);
     let cluster = Cluster::new(options.cluster.clone());
     let driver = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
-    let (members, boards) = driver.served();
-    Ok(Server { members, control: Control(commands), boards, shutdown, driver: tokio::spawn(driver.run()) })
+    let ((members, boards), clock) = (driver.served(), driver.clock());
+    Ok(Server { members, control: Control(commands), clock, boards, shutdown, driver: tokio::spawn(driver.run()) })
 }
 
 impl Server {
     /// What can be done to it.
     pub fn control(&self) -> Control {
         self.control.clone()
+    }
+
+    /// Its clock.
+    pub fn clock(&self) -> Clock {
+        self.clock.clone()
     }
 
     /// The endpoints of its members, as `host:port`.

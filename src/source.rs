@@ -19,6 +19,7 @@
 mod cover;
 mod discover;
 mod flow;
+mod handle;
 mod heartbeat;
 mod list;
 mod live;
@@ -37,6 +38,7 @@ use crate::event::EndpointError;
 use crate::port::PortError;
 use crate::port::pool::Failed;
 
+pub use handle::{Handle, Wires};
 pub use live::run;
 pub use oneshot::{connect, poll_leases, poll_members, snapshot};
 

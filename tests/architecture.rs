@@ -39,8 +39,9 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["domain", "event"]),
     ("engine", &["domain", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
-    ("server", &["domain", "mvcc", "embedded"]),
-    ("playground", &["domain", "chance", "config", "recipe", "event", "effect", "port", "mvcc", "embedded"]),
+    ("pace", &["domain"]),
+    ("server", &["domain", "mvcc", "embedded", "pace"]),
+    ("playground", &["domain", "chance", "config", "recipe", "pace", "event", "effect", "port", "mvcc", "embedded"]),
     (
         "runtime",
         &[
@@ -74,6 +75,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "model",
             "update",
             "view",
+            "pace",
             "port",
             "embedded",
             "record",
@@ -88,7 +90,7 @@ const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that may talk to clusters, files and the machine.
-const RIM: &[&str] = &["port", "record", "engine", "source", "server", "playground", "runtime", "cli", "main"];
+const RIM: &[&str] = &["pace", "port", "record", "engine", "source", "server", "playground", "runtime", "cli", "main"];
 
 /// Crates that not every module may use, and the modules that may.
 const CRATES: &[(&str, &[&str])] = &[

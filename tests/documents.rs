@@ -3,7 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use syn::{Item, Visibility};
 
@@ -20,6 +20,12 @@ fn public_types(text: &str) -> Vec<String> {
         _ => None,
     });
     names.map(|name| name.to_string()).collect()
+}
+
+/// The files of a folder and of those in it.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    entries.flat_map(|path| if path.is_dir() { files(&path) } else { vec![path] }).collect()
 }
 
 /// The top-level modules: what stands in `src` as `foo.rs` or `foo/`.
@@ -44,10 +50,9 @@ fn is_described(architecture: &str, module: &str) -> bool {
 #[test]
 fn every_public_type_of_the_domain_has_its_term() {
     let terms = read("docs/terms.md");
-    let mut types = Vec::new();
-    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("src/domain")).unwrap() {
-        types.extend(public_types(&fs::read_to_string(entry.unwrap().path()).unwrap()));
-    }
+    let files = files(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src/domain"));
+    let mut types: Vec<String> =
+        files.iter().flat_map(|file| public_types(&fs::read_to_string(file).unwrap())).collect();
     assert!(types.len() > 10, "only {types:?} found");
     types.retain(|name| !terms.contains(&format!("`{name}`")));
     assert!(types.is_empty(), "without an entry in docs/terms.md: {types:?}");

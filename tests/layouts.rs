@@ -294,14 +294,14 @@ fn clients_that_leave_crash_or_take_over_do_not_change_what_a_lock_is() {
 #[test]
 fn a_key_beside_members_is_foreign_to_their_queue() {
     let mut rows = largest_phase("go_mutex");
-    let stray = Row {
+    let foreign = Row {
         key: b"/recipes/go-mutex/jobs/README".to_vec(),
         value: b"do not delete".to_vec(),
         lease: 0,
         version: 1,
         ..rows[0].clone()
     };
-    rows.push(stray);
+    rows.push(foreign);
     let found = recognise(&rows);
     let queue = &found["/recipes/go-mutex/jobs"];
     assert_eq!((queue.layout, queue.holders, queue.waiters, queue.foreign), (Layout::Queue, 1, 2, 1));

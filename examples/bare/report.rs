@@ -108,6 +108,7 @@ impl Handover {
         let (mut holder, options) = enqueue(leases[0]);
         kv.put(holder.clone(), "", Some(options)).await?;
         let (mut done, mut before, mut missed) = (0, 0, 0);
+        let mut lags = Vec::with_capacity(self.count);
         for &lease in &leases[1..] {
             let (waiter, options) = enqueue(lease);
             kv.put(waiter.clone(), "", Some(options)).await?;
@@ -119,7 +120,12 @@ impl Handover {
             let words = [waiter.as_str(), &self.word];
             let (returned, told) = tokio::join!(call, watcher.line_with(&words));
             match told {
-                Some(told) => before += usize::from(told <= returned?),
+                Some(told) => {
+                    let returned = returned?;
+                    before += usize::from(told <= returned);
+                    let ahead = returned.saturating_duration_since(told).as_secs_f64();
+                    lags.push((told.saturating_duration_since(returned).as_secs_f64() - ahead) * 1e3);
+                }
                 None => missed += 1,
             }
             done += 1;
@@ -128,7 +134,14 @@ impl Handover {
                 break;
             }
         }
-        println!("{{\"handovers\":{done},\"missed\":{missed},\"before\":{before}}}");
+        lags.sort_unstable_by(f64::total_cmp);
+        let at = |share: usize| lags.get(lags.len() * share / 100).copied().unwrap_or(f64::NAN);
+        println!(
+            "{{\"handovers\":{done},\"missed\":{missed},\"before\":{before},\"lag_p10_ms\":{:.4},\"lag_p50_ms\":{:.4},\"lag_p90_ms\":{:.4}}}",
+            at(10),
+            at(50),
+            at(90)
+        );
         Ok(())
     }
 }

@@ -57,7 +57,7 @@ async fn serve(args: &ClusterArgs, format: Format, to: &mut impl Write) -> Resul
     let ended = tokio::select! {
         // The end first: whoever writes lines without a pause must not outrun it.
         biased;
-        () = wait::told_to_stop() => Ok(()),
+        () = wait::interrupted() => Ok(()),
         answered = obey(&control, &mut says) => answered,
     };
     server.stop().await;

@@ -1,22 +1,15 @@
 //! The program without a command: the dashboard.
 
-use std::time::Duration;
-
 use color_eyre::eyre::WrapErr as _;
 
-use super::args::DemoArgs;
 use super::exit::{Exit, Failure};
 use super::reading;
-use crate::config::{Config, Connection};
-use crate::model::ui::Demo;
-use crate::runtime::{self, ExitReason, Inside, RuntimeError};
-use crate::server;
+use crate::config::Config;
+use crate::runtime::{self, ExitReason, RuntimeError};
 
-/// Threads beside the one that draws: the cluster is listened to while a frame is made.
-const THREADS: usize = 2;
-/// How long messages between members of the demo take: long enough to be seen in slow motion,
-/// and short beside the timeouts of elections.
-const DELAY: Duration = Duration::from_millis(5);
+/// Threads beside the one that draws: the cluster is listened to while a frame is made. A second
+/// one would be woken up with the first for every answer that comes.
+const THREADS: usize = 1;
 
 /// Shows the dashboard until it is left. Nobody may hold the lock of standard output
 /// meanwhile: the terminal is asked things through it.
@@ -29,26 +22,8 @@ pub fn run(config: Config) -> Result<(), Failure> {
     on_threads(runtime::dashboard(config, None))
 }
 
-/// Shows the dashboard on a cluster inside the program.
-///
-/// # Errors
-/// When either cannot be started, or a signal ended it.
-pub fn demo(args: &DemoArgs, mut config: Config) -> Result<(), Failure> {
-    on_threads(async {
-        let options = args.embedded.options(DELAY, runtime::clock::any_seed());
-        let demo = Demo::new(options.cluster.seed, options.cluster.nodes);
-        let server = server::start(options).await?;
-        let endpoints = server.endpoints().iter().map(|endpoint| format!("http://{endpoint}")).collect();
-        config.connection = Connection { endpoints, ..Connection::default() };
-        let ended = runtime::dashboard(config, Some(Inside { control: server.control(), demo })).await;
-        server.stop().await;
-        Ok::<_, Failure>(ended?)
-    })
-}
-
-fn on_threads<E: Into<Failure>>(
-    shown: impl Future<Output = Result<ExitReason, E>>,
-) -> Result<(), Failure> {
+/// Runs what shows the dashboard, and says how it ended.
+pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(THREADS)
         .enable_all()

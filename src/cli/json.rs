@@ -17,16 +17,18 @@ use crate::domain::{ClusterId, LeaseId, MemberId, Revision};
 use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
+mod demo;
 mod harmless;
 mod lease;
 mod lock;
 mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
+pub use demo::{Run, recipe};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
-pub use watch::{Line, cause, event, rfc3339};
+pub use watch::{Lines, cause, event, rfc3339};
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";
@@ -78,6 +80,15 @@ impl Style {
     }
 }
 
+impl Text<'_> {
+    /// Whether it is written as it is, between quotes. Without a way out of the loop many bytes
+    /// are looked at together.
+    fn is_plain(&self) -> bool {
+        let plain = |byte: u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
+        !self.hex && self.bytes.iter().fold(true, |all, &byte| all & plain(byte))
+    }
+}
+
 impl Serialize for Text<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         if self.hex {
@@ -116,6 +127,24 @@ pub enum Hex {
     Member(MemberId),
     /// A cluster.
     Cluster(ClusterId),
+}
+
+impl Hex {
+    /// Appends the digits.
+    fn write(self, to: &mut Vec<u8>) {
+        let id = match self {
+            Self::Lease(id) => {
+                if id.0 < 0 {
+                    to.push(b'-');
+                }
+                id.0.unsigned_abs()
+            }
+            Self::Member(id) => id.0,
+            Self::Cluster(id) => id.0,
+        };
+        let digits = (u64::BITS - id.leading_zeros()).div_ceil(4).max(1);
+        to.extend((0..digits).rev().map(|digit| b"0123456789abcdef"[(id >> (4 * digit) & 0xf) as usize]));
+    }
 }
 
 impl Serialize for Hex {
@@ -303,5 +332,10 @@ mod tests {
         assert_eq!(json(&lease_id(LeaseId(-0x7fab_12cd_34ef_5601))), "\"-7fab12cd34ef5601\"");
         assert_eq!(json(&lease_id(LeaseId::NONE)), "null");
         assert_eq!(json(&Hex::from(MemberId(0x8e9e_05c5_2164_694d))), "\"8e9e05c52164694d\"");
+        for id in [0, 1, -1, 0x10, i64::MAX, i64::MIN, -0x7fab_12cd_34ef_5601] {
+            let mut written = Vec::new();
+            Hex::Lease(LeaseId(id)).write(&mut written);
+            assert_eq!(String::from_utf8(written).unwrap(), LeaseId(id).to_string());
+        }
     }
 }

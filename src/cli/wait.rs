@@ -1,4 +1,4 @@
-//! What ends a command early: Ctrl-C, and a reader that went away.
+//! What ends a command early: Ctrl-C, being told to end, and a reader that went away.
 
 use std::future::{Future, pending};
 
@@ -6,7 +6,8 @@ use color_eyre::eyre::WrapErr as _;
 
 use super::exit::Failure;
 
-/// Runs a command's future on this thread until it is done or somebody presses Ctrl-C.
+/// Runs a command's future on this thread until it is done, somebody presses Ctrl-C, or it is
+/// told to end, as service managers and `timeout` do.
 ///
 /// One thread: a one-shot command is over before a second one had started.
 pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -29,61 +30,30 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
 }
 
 /// Waits until somebody presses Ctrl-C or the system says to end.
+pub async fn interrupted() {
+    // Without a handler a signal ends the program by itself.
+    let pressed = async {
+        if tokio::signal::ctrl_c().await.is_err() {
+            pending::<()>().await;
+        }
+    };
+    tokio::select! {
+        () = pressed => {}
+        () = terminated() => {}
+    }
+}
+
 #[cfg(unix)]
-pub async fn told_to_stop() {
+async fn terminated() {
     use tokio::signal::unix::{SignalKind, signal};
 
     match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            () = interrupted() => {}
-            _ = terminate.recv() => {}
-        },
-        // Without the handler the signal ends the program by itself.
-        Err(_) => interrupted().await,
+        Ok(mut told) => drop(told.recv().await),
+        Err(_) => pending().await,
     }
 }
 
-/// Waits until somebody presses Ctrl-C.
 #[cfg(not(unix))]
-pub async fn told_to_stop() {
-    interrupted().await;
-}
-
-async fn interrupted() {
-    if tokio::signal::ctrl_c().await.is_err() {
-        // Without the handler Ctrl-C ends the program by itself.
-        pending::<()>().await;
-    }
-}
-
-/// Waits until nobody reads standard output any more; for ever when that cannot be told, as
-/// of a file.
-#[cfg(unix)]
-pub async fn closed_stdout() {
-    use rustix::event::{PollFd, PollFlags, poll};
-
-    // A thread that sleeps in the system: to have the runtime wait for it, standard output
-    // would have to stop blocking, for everybody who shares it.
-    let closed = tokio::task::spawn_blocking(|| {
-        let stdout = std::io::stdout();
-        loop {
-            // Errors and hang-ups are told without being asked for.
-            let mut asked = [PollFd::new(&stdout, PollFlags::empty())];
-            match poll(&mut asked, None) {
-                Err(rustix::io::Errno::INTR) | Ok(0) => {}
-                Err(_) => return false,
-                Ok(_) => return true,
-            }
-        }
-    });
-    if !closed.await.unwrap_or(false) {
-        pending::<()>().await;
-    }
-}
-
-/// Waits until nobody reads standard output any more, which cannot be told here: the next
-/// line will.
-#[cfg(not(unix))]
-pub async fn closed_stdout() {
+async fn terminated() {
     pending().await
 }

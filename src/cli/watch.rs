@@ -5,29 +5,23 @@ use std::io::Write;
 
 use color_eyre::eyre::eyre;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, sleep_until, timeout};
-use tokio_util::sync::CancellationToken;
+use tokio::time::{Duration, Instant, sleep_until};
 
 use super::args::WatchArgs;
 use super::exit::{Failure, say};
 use super::json::{self, Style};
-use super::{reading, table, wait};
+use super::{reading, table};
 use crate::config::{Config, Format};
-use crate::domain::{ClusterId, LeaseId};
+use crate::domain::{ClusterId, LeaseId, Timestamp};
 use crate::effect::Effect;
 use crate::event::{Event, LinkState, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, Happening, Model, Timeline, Ui, What};
 use crate::port;
 use crate::runtime::clock::Clock;
-use crate::source;
+use crate::runtime::hang_up::stdout_hung_up;
+use crate::source::{self, Wires};
 use crate::update::update;
 
-/// Observations that wait to be taken in; when there is no more room the source waits.
-const OBSERVATIONS: usize = 64;
-/// Bursts of lease polls that wait to be asked.
-const POLLS: usize = 4;
-/// How long the source may take to hang up.
-const HANG_UP: Duration = Duration::from_millis(50);
 /// The model remembers twice as many happenings as may wait here for a cause. Beyond that they
 /// are printed as they are: better a cause that stays unknown than an event that is lost.
 const BACKLOG: u64 = 2_048;
@@ -42,17 +36,8 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
     source::connect(&pool).await?;
     let clock = Clock::start();
     let stamps = clock.clone();
-    let (observed, observations) = mpsc::channel(OBSERVATIONS);
-    let (polls, asked) = mpsc::channel(POLLS);
-    let shutdown = CancellationToken::new();
-    let source = tokio::spawn(source::run(
-        pool,
-        reading::watching(config),
-        observed,
-        asked,
-        port::Clock::new(move || stamps.now()),
-        shutdown.clone(),
-    ));
+    let stamps = port::Clock::new(move || stamps.now());
+    let (source, Wires { observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
     let mut watcher = Watcher {
         model: Model::new(Facts::new(config.polling.budget), Ui::default()),
         clock,
@@ -60,15 +45,10 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         live: Reader::default(),
         past: Reader::default(),
         lost: false,
-        format: config.output.format.unwrap_or(Format::Json),
-        style: Style { hex: config.output.hex },
+        printer: Printer::new(config.output.format.unwrap_or(Format::Json), Style { hex: config.output.hex }),
     };
     let ended = watcher.watch(observations, args.length, to).await;
-    shutdown.cancel();
-    let stop = source.abort_handle();
-    if timeout(HANG_UP, source).await.is_err() {
-        stop.abort();
-    }
+    source.stop().await;
     ended
 }
 
@@ -82,8 +62,7 @@ struct Watcher {
     past: Reader,
     /// Whether the connection is lost and that was said.
     lost: bool,
-    format: Format,
-    style: Style,
+    printer: Printer,
 }
 
 /// How far one timeline is printed.
@@ -102,7 +81,7 @@ impl Watcher {
         length: Option<Duration>,
         to: &mut impl Write,
     ) -> Result<(), Failure> {
-        let closed = wait::closed_stdout();
+        let closed = stdout_hung_up();
         tokio::pin!(closed);
         let end = Instant::now() + length.unwrap_or_default();
         // The first happening that comes after the end; those before it still get their causes.
@@ -175,13 +154,14 @@ impl Watcher {
 
     /// Prints what happened before `last`, and what is told late.
     fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
-        let facts = self.model.live();
-        let (cluster, format, style) = (facts.link.cluster_id, self.format, self.style);
-        let mut lines = self.live.read(&facts.timeline, last, |happening| {
-            print(&Told { happening, cluster, replayed: false }, format, style, to)
+        let Self { model, live, past, printer, .. } = self;
+        let facts = model.live();
+        let cluster = facts.link.cluster_id;
+        let mut lines = live.read(&facts.timeline, last, |happening| {
+            printer.print(&Told { happening, cluster, replayed: false }, to)
         })?;
-        lines += self.past.read(facts.past(), last.map(|_| 0), |happening| {
-            print(&Told { happening, cluster, replayed: true }, format, style, to)
+        lines += past.read(facts.past(), last.map(|_| 0), |happening| {
+            printer.print(&Told { happening, cluster, replayed: true }, to)
         })?;
         if lines > 0 {
             to.flush()?;
@@ -238,31 +218,43 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// When it happened, as text.
-    pub fn time(&self) -> Option<String> {
-        if self.replayed { None } else { json::rfc3339(self.happening.at) }
+    /// When it happened, when that is known.
+    pub fn at(&self) -> Option<Timestamp> {
+        (!self.replayed).then_some(self.happening.at)
     }
 }
 
-/// Prints one happening as a line.
-pub fn print(told: &Told<'_>, format: Format, style: Style, to: &mut impl Write) -> Result<(), Failure> {
-    if format == Format::Json {
-        return Ok(json::write(&json::Line::of(told, style), to)?);
+/// Prints happenings, each as a line.
+struct Printer {
+    format: Format,
+    style: Style,
+    json: json::Lines,
+}
+
+impl Printer {
+    fn new(format: Format, style: Style) -> Self {
+        Self { format, style, json: json::Lines::default() }
     }
-    let happening = told.happening;
-    let party = happening.what.party();
-    let text = |bytes: Option<&[u8]>| bytes.map(|bytes| table::text(bytes, style)).unwrap_or_default();
-    let fields = [
-        told.time().unwrap_or_default(),
-        json::event(&happening.what).into(),
-        text(party.map(|party| party.lock.as_bytes())),
-        text(party.map(|party| party.key.as_bytes())),
-        party.map(|party| table::lease(party.lease)).unwrap_or_default(),
-        table::number(party.map(|party| party.create_revision)),
-        happening.revision.to_string(),
-        more(&happening.what),
-    ];
-    Ok(table::line(&fields, to)?)
+
+    fn print(&mut self, told: &Told<'_>, to: &mut impl Write) -> Result<(), Failure> {
+        if self.format == Format::Json {
+            return Ok(self.json.write(told, self.style, to)?);
+        }
+        let happening = told.happening;
+        let party = happening.what.party();
+        let text = |bytes: Option<&[u8]>| bytes.map(|bytes| table::text(bytes, self.style)).unwrap_or_default();
+        let fields = [
+            told.at().and_then(json::rfc3339).unwrap_or_default(),
+            json::event(&happening.what).into(),
+            text(party.map(|party| party.lock.as_bytes())),
+            text(party.map(|party| party.key.as_bytes())),
+            party.map(|party| table::lease(party.lease)).unwrap_or_default(),
+            table::number(party.map(|party| party.create_revision)),
+            table::number(happening.known_revision()),
+            more(&happening.what),
+        ];
+        Ok(table::line(&fields, to)?)
+    }
 }
 
 /// What only some events have.
@@ -289,7 +281,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::domain::{Alarm, AlarmKind, LeaseId, MemberId, Revision, Term, Timestamp};
+    use crate::domain::{Alarm, AlarmKind, LeaseId, MemberId, Revision, Term};
     use crate::model::timeline::Party;
     use crate::model::{Cause, LeaderChange};
 
@@ -297,7 +289,7 @@ mod tests {
         let happening = Happening { seq: 1, at: Timestamp(1_700_000_000_123), revision: Revision(9), what };
         let mut out = Vec::new();
         let told = Told { happening: &happening, cluster: Some(ClusterId(0xc1)), replayed: false };
-        print(&told, format, Style::default(), &mut out).unwrap();
+        Printer::new(format, Style::default()).print(&told, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -350,9 +342,23 @@ mod tests {
         let happening = Happening { seq: 1, at: Timestamp(1_700_000_000_123), revision: Revision(9), what };
         let told = Told { happening: &happening, cluster: None, replayed: true };
         let mut out = Vec::new();
-        print(&told, Format::Json, Style::default(), &mut out).unwrap();
+        Printer::new(Format::Json, Style::default()).print(&told, &mut out).unwrap();
         let line: Value = serde_json::from_slice(&out).unwrap();
         assert_eq!((&line["at"], &line["replayed"], &line["revision"]), (&Value::Null, &json!(true), &json!(9)));
+    }
+
+    #[test]
+    fn a_revision_that_was_not_known_yet_is_none() {
+        let change = LeaderChange { at: Timestamp(0), from: None, to: Some(MemberId(1)), term: Term(2) };
+        let what = What::LeaderChanged(change);
+        let happening = Happening { seq: 0, at: Timestamp(1_700_000_000_123), revision: Revision(0), what };
+        let told = Told { happening: &happening, cluster: None, replayed: false };
+        for (format, none) in [(Format::Json, "\"revision\":null"), (Format::Simple, "\t-\t")] {
+            let mut out = Vec::new();
+            Printer::new(format, Style::default()).print(&told, &mut out).unwrap();
+            let line = String::from_utf8(out).unwrap();
+            assert!(line.contains(none), "{line}");
+        }
     }
 
     #[test]

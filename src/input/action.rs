@@ -49,6 +49,8 @@ pub enum Action {
     All,
     /// Show or close the help.
     Help,
+    /// Take notes of what is over out of Attention: gaps, and that another cluster answers.
+    Dismiss,
     /// Draw the whole screen anew.
     Redraw,
     /// Stop the job, as Ctrl-Z does in a shell.

@@ -113,6 +113,12 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["all"], "", "Show also registrations and other leased keys, or locks only", Kind::Plain(Action::All)),
     entry(&["pause"], "", "Hold the screen still, or let it go on", Kind::Plain(Action::Pause)),
     entry(&["mouse"], "", "Leave the mouse to the terminal, or take it back", Kind::Plain(Action::Mouse)),
+    entry(
+        &["dismiss"],
+        "",
+        "Take gaps, and that another cluster answers, out of Attention",
+        Kind::Plain(Action::Dismiss),
+    ),
     entry(&["redraw"], "", "Draw the whole screen anew", Kind::Plain(Action::Redraw)),
     entry(&["help", "h"], "", "Show the help", Kind::Plain(Action::Help)),
 ];

@@ -21,8 +21,8 @@ use super::look::{KeyView, LeaseView, LockView};
 use super::named::{HasName, Named};
 use super::pending::Pending;
 use super::poll_plan::PollPlan;
-use super::replay::Replay;
 use super::raft::{Difference, difference};
+use super::replay::Replay;
 use super::timeline::Timeline;
 
 /// What is known.
@@ -247,6 +247,13 @@ impl Facts {
             self.raft_changed = Some(self.now);
         }
         difference == Difference::Clock
+    }
+
+    /// Takes note of what is over: it needs no attention any more. The history keeps it.
+    pub(crate) fn dismiss(&mut self) {
+        self.link.noted_gaps = self.link.gaps;
+        self.link.replaced_cluster = None;
+        self.bump();
     }
 
     /// Notes what is watched from now on.

@@ -24,8 +24,10 @@ pub struct Link {
     pub listed: bool,
     /// How many events came in since the start.
     pub events: u64,
-    /// How often history was lost to a compaction.
+    /// How many stretches of history were not seen.
     pub gaps: u32,
+    /// How many of them the person has taken note of.
+    pub noted_gaps: u32,
 }
 
 impl Link {
@@ -33,6 +35,11 @@ impl Link {
     pub fn is_denied(&self) -> bool {
         let denied = |range| self.denied.iter().any(|denied| &denied.range == range);
         !self.denied.is_empty() && self.scope.iter().all(denied)
+    }
+
+    /// How many gaps are to be told of.
+    pub const fn new_gaps(&self) -> u32 {
+        self.gaps.saturating_sub(self.noted_gaps)
     }
 
     /// Whether the watch runs.

@@ -107,7 +107,7 @@ pub fn ballots(picture: &RaftPicture) -> Vec<Ballot> {
             candidates.push(node.id);
         }
     }
-    let voters = || picture.nodes.iter().filter(|node| !node.learner).map(|node| node.id);
+    let asked = || picture.nodes.iter().filter(|node| !node.learner).map(|node| node.id);
     let of_term = candidates.into_iter().map(|candidate| {
         let own = node(picture, candidate).filter(stands);
         let cast = |voter| record.and_then(|record| record.votes.iter().find(|(by, _)| *by == voter));
@@ -118,7 +118,7 @@ pub fn ballots(picture: &RaftPicture) -> Vec<Ballot> {
             None if own.is_some_and(|own| own.refused.contains(&voter)) => Vote::Refused,
             None => Vote::Asked,
         };
-        let votes = voters().map(|voter| (voter, vote(voter))).collect();
+        let votes = asked().map(|voter| (voter, vote(voter))).collect();
         let won = record.and_then(|record| record.leader).is_some_and(|(leader, _)| leader == candidate);
         Ballot { candidate, term, pre: false, votes, won }
     });
@@ -129,7 +129,7 @@ pub fn ballots(picture: &RaftPicture) -> Vec<Ballot> {
             voter if node.refused.contains(&voter) => Vote::Refused,
             _ => Vote::Asked,
         };
-        let votes = voters().map(|voter| (voter, vote(voter))).collect();
+        let votes = asked().map(|voter| (voter, vote(voter))).collect();
         Ballot { candidate: node.id, term: Term(node.term.0.saturating_add(1)), pre: true, votes, won: false }
     });
     of_term.chain(of_next).collect()

@@ -98,7 +98,10 @@ impl Facts {
         self.past = std::mem::take(&mut past.timeline);
         if let Some((seq, to)) = replay.gap {
             self.timeline.fill_gap(seq, through);
-            self.link.gaps -= u32::from(through >= to);
+            if through >= to {
+                self.link.gaps -= 1;
+                self.link.noted_gaps = self.link.noted_gaps.min(self.link.gaps);
+            }
         }
         true
     }

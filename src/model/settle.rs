@@ -96,7 +96,7 @@ impl Facts {
         let members = !group.members.is_empty();
         // What only looked like members is plain data.
         let recognised = group.recognise(&self.keys).filter(|known| known.layout != Layout::Data);
-        // A stray key blocks a lock for ever, also when nobody queues behind it right now.
+        // A foreign key blocks a lock for ever, also when nobody queues behind it right now.
         let former = known.filter(|_| !members).and_then(|lock| self.locks.get(lock.0)).map(|lock| lock.recognised);
         let blocked = former.filter(|former| former.layout.has_queue() && group.queue_len(former.layout) > 0);
         let recognised = recognised.or(blocked);

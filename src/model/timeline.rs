@@ -79,6 +79,13 @@ impl Party {
     }
 }
 
+impl Happening {
+    /// Its revision, unless none was known yet: members are heard of before the first list.
+    pub fn known_revision(&self) -> Option<Revision> {
+        Some(self.revision).filter(|revision| revision.0 > 0)
+    }
+}
+
 impl What {
     /// The lock this is about.
     pub const fn party(&self) -> Option<&Party> {

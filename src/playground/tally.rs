@@ -6,11 +6,11 @@
 //! the clients believed, by the order in which they said so. However long a run is, what is
 //! kept of it is bounded: counts for ever, samples and moments for the latest of it.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use super::{ClientId, LockOf, Told, What};
-use crate::domain::raft::ClusterTime;
+use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::domain::{Key, KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::{Belief, Standing, Step};
 
@@ -56,7 +56,7 @@ pub enum Happening {
     Expired(Revision, Duration),
     /// It came back, as a new client.
     Returned,
-    /// The cluster is in this term.
+    /// The cluster has a leader in this term.
     Term(Term),
 }
 
@@ -67,8 +67,10 @@ pub struct Tally {
     clients: BTreeMap<ClientId, Actor>,
     moments: VecDeque<Moment>,
     moments_cut: u64,
-    first_term: Option<Term>,
-    term: Term,
+    /// The term it began in, the highest that began, and those that somebody led.
+    began: Option<Term>,
+    highest: Term,
+    led: BTreeSet<Term>,
 }
 
 /// What came of one lock.
@@ -94,8 +96,10 @@ pub struct OfLock {
     pub expired: u64,
     /// How often a client noticed that its lease or key was gone.
     pub lost: u64,
-    /// What was wrong first, in words.
-    pub first_violation: Option<String>,
+    /// The first of those whose turn it was not, in words.
+    pub first_out_of_turn: Option<String>,
+    /// The first of those that took it from another, in words.
+    pub first_double: Option<String>,
     queue: Queue,
     waits: Samples,
     holds: Samples,
@@ -145,19 +149,53 @@ impl Tally {
         (self.moments.iter(), self.moments_cut)
     }
 
-    /// How many terms began while it was watched, and which the last is.
-    pub fn terms(&self) -> (u64, Term) {
-        (self.first_term.map_or(0, |first| self.term.0.saturating_sub(first.0)), self.term)
+    /// How many leaders were elected in the run, as far as was seen.
+    pub fn elections(&self) -> usize {
+        self.led.iter().filter(|term| self.began.is_none_or(|began| **term > began)).count()
     }
 
-    /// The cluster is in this term: whoever starts a cluster says 0 first.
-    pub fn term(&mut self, at: ClusterTime, term: Term) {
-        if self.first_term.is_none() {
-            self.first_term = Some(term);
-        }
-        if term > self.term {
-            self.term = term;
+    /// How many terms began in the run.
+    pub fn terms(&self) -> u64 {
+        self.began.map_or(0, |began| self.highest.0.saturating_sub(began.0))
+    }
+
+    /// The highest term.
+    pub const fn highest_term(&self) -> Term {
+        self.highest
+    }
+
+    /// How many times a client took a lock that the history does not reach yet.
+    pub fn pending(&self) -> usize {
+        self.locks.values().map(|lock| lock.pending.len()).sum()
+    }
+
+    /// The run begins in this term: 0 for who starts the cluster.
+    pub fn begins(&mut self, term: Term) {
+        self.began = Some(term);
+        self.highest = term;
+    }
+
+    /// A term began; whether somebody won it is not said.
+    pub fn term_began(&mut self, term: Term) {
+        self.began.get_or_insert(term);
+        self.highest = self.highest.max(term);
+    }
+
+    /// Somebody leads this term: an answer was given in it.
+    pub fn term_led(&mut self, at: ClusterTime, term: Term) {
+        self.term_began(term);
+        if self.led.insert(term) {
             self.moment(Moment { at, lock: Key::default(), client: None, what: Happening::Term(term) });
+        }
+    }
+
+    /// What an embedded cluster knows of its latest terms.
+    pub fn terms_were(&mut self, records: &[TermRecord]) {
+        for record in records {
+            self.term_began(record.term);
+            if let Some((_, at)) = record.leader {
+                self.term_led(at, record.term);
+            }
         }
     }
 
@@ -318,14 +356,14 @@ impl OfLock {
         if let Some((other, token)) = self.holders.first_key_value() {
             let what = format!("{client} (revision {created}) while {other} (revision {token}) believed it held");
             self.double_holders += 1;
-            self.violation(at, &name, &what);
+            self.first_double.get_or_insert_with(|| in_words(at, &name(), &what));
         }
         self.holders.insert(client, created);
         if created < self.last_acquired {
             let what = format!("{client} (revision {created}) took it after revision {}", self.last_acquired);
             self.fifo_violations += 1;
             self.judged += 1;
-            self.violation(at, &name, &what);
+            self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
         } else {
             self.last_acquired = created;
             self.pending.push(acquisition);
@@ -346,19 +384,17 @@ impl OfLock {
                         let first = first.map_or("nobody".into(), |first| format!("revision {first}"));
                         let what = format!("{client} (revision {created}) took it when, at {seen}, {first} was first");
                         self.fifo_violations += 1;
-                        self.violation(at, &name, &what);
+                        self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
                     }
                 }
             }
         }
     }
+}
 
-    fn violation(&mut self, at: ClusterTime, name: &impl Fn() -> String, what: &str) {
-        if self.first_violation.is_none() {
-            let seconds = Duration::from_micros(at.0).as_secs_f64();
-            self.first_violation = Some(format!("{} at {seconds:.3} s: {what}", name()));
-        }
-    }
+fn in_words(at: ClusterTime, name: &str, what: &str) -> String {
+    let seconds = at.since(ClusterTime(0)).as_secs_f64();
+    format!("{name} at {seconds:.3} s: {what}")
 }
 
 impl LockOf {

@@ -131,7 +131,7 @@ impl Run {
 
 fn is_in_order(run: &Run, seed: u64) {
     let lock = run.lock();
-    assert_eq!((lock.fifo_violations, lock.double_holders), (0, 0), "seed {seed}: {:?}", lock.first_violation);
+    assert_eq!((lock.fifo_violations, lock.double_holders), (0, 0), "seed {seed}: {lock:?}");
     assert_eq!(lock.judged, lock.acquired, "seed {seed}");
 }
 
@@ -240,7 +240,9 @@ fn without_the_second_look_a_waiter_that_vanishes_makes_two_holders() {
         run.tally.changed(at(60_000), &changes);
         doubles += run.lock().double_holders;
         violations += run.lock().fifo_violations;
-        assert_eq!(run.lock().first_violation.is_some(), run.lock().double_holders + run.lock().fifo_violations > 0);
+        let lock = run.lock();
+        assert_eq!(lock.first_double.is_some(), lock.double_holders > 0);
+        assert_eq!(lock.first_out_of_turn.is_some(), lock.fifo_violations > 0);
     }
     assert!(doubles > 20 && violations > 20, "{doubles} double holders, {violations} out of turn");
 }
@@ -289,7 +291,7 @@ fn a_lock_of_one_key_has_one_holder_too() {
         let mut run = Run::of(seed, town, vec![one; 5]);
         run.until(30_000);
         let lock = &run.tally.locks()[&lock];
-        assert_eq!((lock.fifo_violations, lock.double_holders), (0, 0), "seed {seed}: {:?}", lock.first_violation);
+        assert_eq!((lock.fifo_violations, lock.double_holders), (0, 0), "seed {seed}: {lock:?}");
         assert!(lock.handoffs > 10, "seed {seed}: {}", lock.handoffs);
     }
 }

@@ -9,9 +9,11 @@ use std::time::Duration;
 
 use etcd_client::proto::PbTxnOpResponse;
 use etcd_client::{Channel, ConnectOptions, KvClient, WatchClient};
+use tokio::time::Instant;
 use tower::util::BoxCloneSyncService;
 
 use super::error::{Asked, PortError, range_name};
+use super::pulse::Pulse;
 use super::stream::LastWords;
 use super::wire::{Target, WatchesNeedLeader};
 use super::{
@@ -19,7 +21,7 @@ use super::{
     WatchId, WatchRange, WatchStream, Written, convert,
 };
 use crate::config::{Connection, Credentials};
-use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, Status, Term};
+use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, RaftIndex, Status, Term};
 
 /// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
 /// than a page of a list or what a watch tells after a pause.
@@ -39,6 +41,7 @@ struct Shared {
     etcd: etcd_client::Client,
     kv: KvClient,
     watch: WatchClient,
+    pulse: Pulse,
 }
 
 impl Client {
@@ -69,7 +72,8 @@ impl Client {
         let kv = etcd.kv_client().max_decoding_message_size(LARGEST_MESSAGE);
         let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
         let words = target.last_words();
-        let shared = Shared { endpoint: target.endpoint, words, user: OnceLock::new(), etcd, kv, watch };
+        let shared =
+            Shared { endpoint: target.endpoint, words, user: OnceLock::new(), etcd, kv, watch, pulse: Pulse::new() };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 
@@ -109,6 +113,17 @@ impl Client {
         self.deadline
     }
 
+    /// When something was last heard on this connection, whoever asked for it.
+    pub(crate) fn heard_at(&self) -> Instant {
+        self.shared.pulse.heard_at()
+    }
+
+    /// The highest term and committed index that were told on this connection while there was a
+    /// leader.
+    pub(crate) fn furthest(&self) -> (Term, RaftIndex) {
+        self.shared.pulse.furthest()
+    }
+
     /// The same connection with another deadline for each call.
     #[must_use]
     pub fn with_deadline(&self, deadline: Duration) -> Self {
@@ -140,11 +155,13 @@ impl Client {
                 (answer, _) => answer,
             }
         };
-        match tokio::time::timeout(self.deadline, asking).await {
+        let came = match tokio::time::timeout(self.deadline, asking).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.asked(doing()).failed(&error)),
             Err(_) => Err(self.asked(doing()).late(self.deadline)),
-        }
+        };
+        self.shared.pulse.note(&came);
+        came
     }
 }
 
@@ -221,7 +238,9 @@ impl Etcd for Client {
         };
         let mut answer = self.call((), call, || "ask for the status".into()).await?.0;
         let header = convert::header(answer.header.take());
-        Ok((header, Status { endpoint: self.endpoint().into(), ..convert::status(answer) }))
+        let status = Status { endpoint: self.endpoint().into(), ..convert::status(answer) };
+        self.shared.pulse.note_status(&status);
+        Ok((header, status))
     }
 
     async fn alarms(&self) -> Result<Vec<Alarm>, PortError> {
@@ -331,10 +350,12 @@ impl Watch {
 
 impl WatchStream for Watch {
     async fn next(&mut self) -> Result<Option<WatchAnswer>, PortError> {
-        match self.stream.message().await {
+        let came = match self.stream.message().await {
             Ok(answer) => Ok(answer.map(|answer| convert::watch_answer(answer.0))),
             Err(error) => Err(self.failed(&error)),
-        }
+        };
+        self.client.shared.pulse.note(&came);
+        came
     }
 
     async fn add(&mut self, watch: WatchRange) -> Result<(), PortError> {

@@ -8,7 +8,7 @@ use super::log::Body;
 use super::node::Node;
 use super::trace::Subject;
 use super::world::World;
-use super::{Machine, Outcome};
+use super::{Machine, Outcome, convert};
 use crate::domain::RaftIndex;
 use crate::domain::raft::{ClusterTime, Waypoint};
 
@@ -21,12 +21,12 @@ impl<M: Machine> Node<M> {
     pub(super) fn propose(&mut self, body: Arc<Body<M::Command>>, world: &mut World<M>) {
         let position = self.raft.propose_command();
         debug_assert!(!position.is_invalid(), "{} does not lead", self.id);
-        self.append_own(super::convert::index(position.index), body, world);
+        self.append_own(convert::index(position.index), body, world);
     }
 
     /// Applies all that is committed.
     pub(super) fn apply(&mut self, world: &mut World<M>) {
-        let commit = super::convert::index(self.raft.commit_index());
+        let commit = convert::index(self.raft.commit_index());
         self.trace_committed(commit, world);
         while self.applied < commit {
             let index = RaftIndex(self.applied.0 + 1);

@@ -92,10 +92,12 @@ impl<M: Machine> Cluster<M> {
         self.world.now = self.world.now.max(to);
     }
 
-    /// Lets exactly the next thing happen and sets the clock to it. False when nothing ever
-    /// will.
+    /// Lets exactly the next thing happen and sets the clock to it: what a call left to be sent is
+    /// sent, or a message arrives, or a timer goes off. False when nothing ever will.
     pub fn step(&mut self) -> bool {
-        self.settle();
+        if self.settle() {
+            return true;
+        }
         let Some((at, next)) = self.next() else { return false };
         self.happen(at, next);
         self.settle();
@@ -129,13 +131,16 @@ impl<M: Machine> Cluster<M> {
         }
     }
 
-    /// Ends an instant, unless something more is due at it.
-    fn settle(&mut self) {
+    /// Ends an instant, unless something more is due at it. Whether there was something to do.
+    fn settle(&mut self) -> bool {
+        let mut has_acted = false;
         while self.nodes.values().any(|node| node.dirty) && self.next().is_none_or(|(at, _)| at > self.world.now) {
             for node in self.nodes.values_mut().filter(|node| node.dirty) {
                 node.flush(&mut self.world);
             }
+            has_acted = true;
         }
+        has_acted
     }
 
     // ---- requests ----------------------------------------------------------------------------
@@ -272,5 +277,110 @@ impl<M: Machine> Cluster<M> {
     pub fn leader(&self) -> Option<NodeId> {
         let leaders = self.nodes.values().filter(|node| node.life == Life::Up && node.lead.is_some());
         leaders.max_by_key(|node| node.term()).map(|node| node.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+    use crate::domain::raft::{EntryKind, Fault, RaftRole};
+
+    #[test]
+    fn all_nodes_begin_with_who_they_are() {
+        let cluster = three();
+        for node in cluster.picture().nodes {
+            assert_eq!((node.term, node.role, node.last), (Term(0), RaftRole::Follower, RaftIndex(1)));
+            assert_eq!(node.log[0].kind, EntryKind::Members);
+            assert!(node.timer.is_some());
+        }
+        assert_eq!(cluster.node(N2).unwrap().members().voters, [N1, N2, N3].into());
+    }
+
+    #[test]
+    fn going_step_by_step_leads_where_going_at_once_does() {
+        let run = |stepwise: bool| {
+            let (mut cluster, leader) = led(Config { delay: Duration::ZERO, nodes: 5, ..Config::default() });
+            for note in 0..5 {
+                for at in cluster.nodes() {
+                    cluster.propose(at, note);
+                }
+                let until = cluster.now() + millis(30);
+                while stepwise && cluster.next_event().is_some_and(|next| next <= until) {
+                    assert!(cluster.step());
+                }
+                cluster.advance(until);
+                if note == 2 {
+                    cluster.do_(Fault::Kill(leader));
+                }
+            }
+            cluster.picture()
+        };
+        assert_eq!(run(true), run(false));
+    }
+
+    #[test]
+    fn a_call_that_leaves_something_to_send_is_due_now() {
+        let (mut cluster, leader) = led(Config::default());
+        assert!(cluster.next_event().is_some_and(|next| next > cluster.now()));
+        cluster.propose(leader, 1);
+        assert_eq!(cluster.next_event(), Some(cluster.now()));
+        cluster.advance(cluster.now());
+        assert!(cluster.next_event().is_some_and(|next| next > cluster.now()));
+    }
+
+    #[test]
+    fn a_cluster_in_which_nobody_runs_waits_for_nothing() {
+        let mut cluster = three();
+        for id in cluster.nodes() {
+            cluster.do_(Fault::Kill(id));
+        }
+        while cluster.step() {}
+        assert_eq!(cluster.next_event(), None);
+        cluster.run(millis(1000));
+        assert_eq!(cluster.leader(), None);
+    }
+
+    #[test]
+    fn the_clock_does_not_run_backwards() {
+        let mut cluster = three();
+        cluster.run(millis(100));
+        cluster.advance(ClusterTime::default());
+        assert_eq!(cluster.now(), ClusterTime(100_000));
+    }
+
+    #[test]
+    fn the_leaders_machine_proposes_by_itself_and_the_others_do_not() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.run(millis(1100));
+        assert!(cluster.nodes().into_iter().all(|id| cluster.notes(id) == [OWN]), "once, and all have it");
+        let traces = cluster.picture().traces;
+        assert!(matches!(traces.last().unwrap().steps[0].what, Waypoint::Proposed { .. }), "it came from no client");
+        let leads = |id| cluster.node(id).unwrap().machine().leads.is_some();
+        assert_eq!(cluster.nodes().into_iter().filter(|id| leads(*id)).collect::<Vec<_>>(), [leader]);
+    }
+
+    #[test]
+    fn what_cannot_be_committed_is_not_proposed_without_end() {
+        let rules = crate::domain::raft::Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, leader) = led(Config { rules, ..Config::default() });
+        cluster.do_(Fault::Isolate(leader));
+        let before = cluster.node(leader).unwrap().last();
+        cluster.run(millis(2000));
+        let grown = cluster.node(leader).unwrap().last().0 - before.0;
+        assert!((8..=12).contains(&grown), "every tenth of a second, since a second after its election: {grown}");
+    }
+
+    #[test]
+    fn timers_that_are_too_short_or_the_wrong_way_round_are_put_right() {
+        let rules = crate::domain::raft::Rules {
+            heartbeat: Duration::ZERO,
+            election_min: millis(80),
+            election_max: millis(10),
+            ..Config::default().rules
+        };
+        let cluster = cluster(Config { rules, ..Config::default() });
+        assert_eq!(cluster.picture().rules.heartbeat, SHORTEST);
+        assert_eq!(cluster.picture().rules.election_max, millis(80));
     }
 }

@@ -18,13 +18,13 @@ use std::time::Duration;
 
 use noraft::{LogPosition, Role};
 
+use super::lead::Lead;
 use super::message::Message;
 use super::node::Node;
-use super::replication::Lead;
 use super::world::World;
 use super::{Machine, convert};
-use crate::domain::Term;
 use crate::domain::raft::{NodeId, RaftRole};
+use crate::domain::{RaftIndex, Term};
 
 /// The votes a node gathers, or would.
 #[derive(Debug)]
@@ -233,7 +233,7 @@ impl<M: Machine> Node<M> {
         if lead.ready {
             self.machine.follow();
         }
-        for (_, entry) in self.log.range(crate::domain::RaftIndex(self.commit().0 + 1), self.log.last()) {
+        for (_, entry) in self.log.range(RaftIndex(self.commit().0 + 1), self.log.last()) {
             if let Some(request) = entry.body.request()
                 && entry.term == term
             {
@@ -288,5 +288,178 @@ impl<M: Machine> Node<M> {
         let (id, term, vote) = (self.raft.id(), self.raft.current_term(), self.raft.voted_for());
         self.raft = noraft::Node::restart(id, term, vote, self.raft.log().clone());
         self.observe(world);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::testing::*;
+    use super::super::{Config, Failure, Outcome};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftMessage, Rules};
+
+    fn rules(pre_vote: bool, check_quorum: bool) -> Config {
+        Config { rules: Rules { pre_vote, check_quorum, ..Config::default().rules }, ..Config::default() }
+    }
+
+    fn term(cluster: &Cluster, id: NodeId) -> Term {
+        cluster.node(id).unwrap().term()
+    }
+
+    #[test]
+    fn the_first_leader_comes_with_the_first_timeout_and_any_node_can_be_it() {
+        let leaders: BTreeSet<_> = (1..20)
+            .map(|seed| {
+                let mut cluster = cluster(Config { seed, ..Config::default() });
+                let first = cluster.nodes.values().filter_map(|node| node.timer).map(|timer| timer.due).min().unwrap();
+                assert!((100..=500).contains(&(first.0 / 1000)), "{first:?}");
+                cluster.elected()
+            })
+            .collect();
+        assert_eq!(leaders.len(), 3);
+    }
+
+    #[test]
+    fn votes_and_their_term_are_written_down() {
+        let (cluster, leader) = led(Config::default());
+        let picture = cluster.picture();
+        let record = picture.terms.last().unwrap();
+        assert_eq!(record.leader.map(|(id, _)| id), Some(leader));
+        assert_eq!(record.candidates, [leader]);
+        assert!(record.votes.len() >= 2 && record.votes.iter().all(|(_, candidate)| *candidate == leader));
+        for node in &picture.nodes {
+            assert_eq!((node.term, node.voted_for, node.leader), (record.term, Some(leader), Some(leader)));
+        }
+    }
+
+    #[test]
+    fn a_killed_leader_is_replaced_in_a_later_term() {
+        let (mut cluster, leader) = led(Config::default());
+        let before = term(&cluster, leader);
+        cluster.do_(Fault::Kill(leader));
+        let next = cluster.elected();
+        assert_ne!(next, leader);
+        assert!(term(&cluster, next) > before);
+        let ended = cluster.picture().terms.iter().find(|record| record.term == before).unwrap().ended;
+        assert!(ended.is_some());
+    }
+
+    #[test]
+    fn a_node_that_was_cut_off_keeps_its_term_with_pre_vote_and_deposes_nobody() {
+        let (mut cluster, leader) = led(rules(true, false));
+        let before = term(&cluster, leader);
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Isolate(away));
+        cluster.run(millis(3000));
+        assert_eq!(cluster.node(away).unwrap().role(), RaftRole::PreCandidate);
+        assert_eq!(term(&cluster, away), before);
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(1000));
+        assert_eq!((cluster.leader(), term(&cluster, leader)), (Some(leader), before));
+        assert_eq!(cluster.node(away).unwrap().role(), RaftRole::Follower);
+    }
+
+    #[test]
+    fn without_pre_vote_it_comes_back_with_a_high_term_and_deposes_the_leader() {
+        let (mut cluster, leader) = led(rules(false, false));
+        let before = term(&cluster, leader);
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Isolate(away));
+        cluster.run(millis(3000));
+        assert_eq!(cluster.node(away).unwrap().role(), RaftRole::Candidate);
+        assert!(term(&cluster, away).0 > before.0 + 3);
+        cluster.do_(Fault::Heal);
+        let next = cluster.elected();
+        assert!(term(&cluster, next) > term(&cluster, leader).min(before));
+    }
+
+    #[test]
+    fn who_hears_a_leader_listens_to_no_candidate_unless_both_rules_are_off() {
+        for (pre_vote, check_quorum, is_deposed) in
+            [(true, true, false), (true, false, false), (false, true, false), (false, false, true)]
+        {
+            let (mut cluster, leader) = led(rules(pre_vote, check_quorum));
+            let before = term(&cluster, leader);
+            let eager = cluster.other(leader);
+            // Its call comes while the leader's last heartbeat is fresh everywhere.
+            cluster.do_(Fault::Campaign(eager));
+            cluster.run(millis(3));
+            let others = cluster.nodes().into_iter().filter(|id| *id != eager);
+            let has_moved = others.clone().any(|id| term(&cluster, id) > before);
+            assert_eq!(has_moved, is_deposed, "pre-vote {pre_vote}, check-quorum {check_quorum}");
+        }
+    }
+
+    #[test]
+    fn a_leader_that_hears_no_majority_steps_down_after_an_election_timeout() {
+        let (mut cluster, leader) = led(rules(true, true));
+        let before = term(&cluster, leader);
+        cluster.do_(Fault::Isolate(leader));
+        cluster.run(millis(400));
+        assert_eq!(cluster.node(leader).unwrap().role(), RaftRole::Leader);
+        cluster.run(millis(200));
+        let node = cluster.node(leader).unwrap();
+        assert_ne!(node.role(), RaftRole::Leader);
+        assert_eq!((node.term(), node.leader()), (before, None));
+        assert_eq!(node.machine().leads, None);
+    }
+
+    #[test]
+    fn without_check_quorum_it_stays_a_leader_in_its_own_eyes_until_it_hears_of_the_next() {
+        let (mut cluster, leader) = led(rules(true, false));
+        cluster.do_(Fault::Isolate(leader));
+        cluster.run(millis(3000));
+        assert_eq!(cluster.node(leader).unwrap().role(), RaftRole::Leader);
+        assert_ne!(cluster.leader(), Some(leader), "the others have one of a later term");
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(200));
+        assert_eq!(cluster.node(leader).unwrap().role(), RaftRole::Follower);
+    }
+
+    #[test]
+    fn stepping_down_loses_nothing_that_was_applied() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.note(leader, 1);
+        let applied = cluster.applied(leader);
+        cluster.do_(Fault::Isolate(leader));
+        let lost = cluster.propose(leader, 2);
+        cluster.run(millis(1000));
+        let node = cluster.node(leader).unwrap();
+        assert_eq!((Some(node.applied()), node.commit()), (applied, node.applied()));
+        assert_eq!(cluster.notes(leader), [1]);
+        let outcome = cluster.wait(lost, millis(6000));
+        assert!(matches!(outcome, Some(Outcome::Failed(Failure::LeaderLost))), "{}", words(outcome.as_ref()));
+    }
+
+    #[test]
+    fn a_vote_for_another_is_said_aloud() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..rules(false, true) });
+        cluster.do_(Fault::Campaign(cluster.other(leader)));
+        cluster.run(millis(7));
+        let flights = cluster.picture().flights;
+        let refusals =
+            flights.iter().filter(|flight| matches!(flight.what, RaftMessage::VoteReply { granted: false, .. }));
+        assert_eq!(refusals.count(), 2, "{flights:?}");
+        cluster.run(millis(5));
+        let candidate = cluster.other(leader);
+        let picture = cluster.picture();
+        let node = picture.nodes.iter().find(|node| node.id == candidate).unwrap();
+        assert_eq!((node.granted.len(), node.refused.len()), (1, 2));
+    }
+
+    #[test]
+    fn split_votes_end() {
+        let config = Config { nodes: 5, delay: millis(30), ..rules(false, false) };
+        for seed in 0..10 {
+            let mut cluster = cluster(Config { seed, ..config });
+            for id in cluster.nodes() {
+                cluster.do_(Fault::Campaign(id));
+            }
+            cluster.run(millis(65));
+            assert_eq!(cluster.leader(), None, "all stood at once, and each has its own vote only");
+            cluster.elected();
+        }
     }
 }

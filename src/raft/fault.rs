@@ -120,3 +120,73 @@ impl<M: Machine> Cluster<M> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Change, Config, Outcome};
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_done_is_said_and_changes_nothing() {
+        let (mut cluster, leader) = led(Config::default());
+        let other = cluster.other(leader);
+        let nine = NodeId(9);
+        let before = cluster.picture();
+        for (fault, why) in [
+            (Fault::Kill(nine), FaultError::NoNode(nine)),
+            (Fault::Isolate(nine), FaultError::NoNode(nine)),
+            (Fault::Cut(leader, nine), FaultError::NoNode(nine)),
+            (Fault::Cut(nine, leader), FaultError::NoNode(nine)),
+            (Fault::Cut(leader, leader), FaultError::SameNode(leader)),
+            (Fault::Start(other), FaultError::NotDown(other)),
+            (Fault::Resume(other), FaultError::NotPaused(other)),
+            (Fault::Campaign(leader), FaultError::Leads(leader)),
+            (Fault::Transfer(leader), FaultError::Leads(leader)),
+            (Fault::Loss(1001), FaultError::Loss(1001)),
+            (Fault::Freeze, FaultError::Clock),
+            (Fault::Step, FaultError::Clock),
+        ] {
+            assert_eq!(cluster.fault(&fault), Err(why), "{fault:?}");
+        }
+        assert_eq!(cluster.picture(), before);
+    }
+
+    #[test]
+    fn a_node_that_is_not_up_is_neither_killed_twice_nor_paused_nor_made_to_lead() {
+        let (mut cluster, leader) = led(Config::default());
+        let id = cluster.other(leader);
+        cluster.do_(Fault::Pause(id));
+        for fault in [Fault::Pause(id), Fault::Campaign(id), Fault::Transfer(id)] {
+            assert_eq!(cluster.fault(&fault), Err(FaultError::NotUp(id)), "{fault:?}");
+        }
+        cluster.do_(Fault::Kill(id));
+        for fault in [Fault::Kill(id), Fault::Pause(id), Fault::Campaign(id)] {
+            assert_eq!(cluster.fault(&fault), Err(FaultError::NotUp(id)), "{fault:?}");
+        }
+        assert_eq!(cluster.fault(&Fault::Resume(id)), Err(FaultError::NotPaused(id)));
+        cluster.do_(Fault::Start(id));
+    }
+
+    #[test]
+    fn learners_are_not_made_to_lead() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.add_node(N4).unwrap();
+        let change = cluster.change(leader, Change::AddLearner(N4));
+        assert!(matches!(cluster.wait(change, millis(500)), Some(Outcome::Changed)));
+        for fault in [Fault::Campaign(N4), Fault::Transfer(N4)] {
+            assert_eq!(cluster.fault(&fault), Err(FaultError::NoVote(N4)), "{fault:?}");
+        }
+    }
+
+    #[test]
+    fn the_lead_is_moved_on_demand_and_needs_a_leader() {
+        let mut cluster = three();
+        assert_eq!(cluster.fault(&Fault::Transfer(N1)), Err(FaultError::NoLeader));
+        let leader = cluster.elected();
+        let to = cluster.other(leader);
+        cluster.do_(Fault::Transfer(to));
+        cluster.run(millis(50));
+        assert_eq!(cluster.leader(), Some(to));
+    }
+}

@@ -136,7 +136,9 @@ mod tests {
 
     fn log() -> Log<u8> {
         let mut log = Log::behind(RaftIndex(0), Term(0));
-        [1, 1, 2, 2, 3].into_iter().for_each(|term| log.push(entry(term)));
+        for term in [1, 1, 2, 2, 3] {
+            log.push(entry(term));
+        }
         log
     }
 

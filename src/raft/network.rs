@@ -83,7 +83,9 @@ impl<M: Machine> Network<M> {
 
     fn lose_what_is_cut(&mut self) {
         let mut letters = std::mem::take(&mut self.on_the_way);
-        letters.values_mut().for_each(|letter| letter.lost |= self.is_cut(letter.from, letter.to));
+        for letter in letters.values_mut() {
+            letter.lost |= self.is_cut(letter.from, letter.to);
+        }
         self.on_the_way = letters;
     }
 
@@ -138,5 +140,92 @@ impl<M: Machine> Network<M> {
             Some(Flight { id, from: *from, to: *to, sent: *sent, arrives, lost: *lost, what: message.picture() })
         };
         oldest.into_iter().filter_map(flight).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use super::super::Config;
+    use super::super::testing::*;
+    use super::*;
+    use crate::domain::raft::{Fault, RaftMessage};
+
+    #[test]
+    fn messages_take_the_delay_and_up_to_the_jitter_more() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), jitter: millis(10), ..Config::default() });
+        let mut lengths = BTreeSet::new();
+        for note in 0..50 {
+            cluster.propose(leader, note);
+            cluster.run(millis(2));
+            lengths.extend(cluster.picture().flights.iter().map(|flight| flight.arrives.since(flight.sent)));
+        }
+        assert!(lengths.iter().all(|length| (millis(5)..=millis(15)).contains(length)), "{lengths:?}");
+        assert!(lengths.len() > 50, "{lengths:?}");
+    }
+
+    #[test]
+    fn a_cut_loses_what_is_on_its_way_and_what_is_sent_later_until_it_is_mended() {
+        let (mut cluster, leader) = led(Config { delay: millis(20), ..Config::default() });
+        let id = cluster.other(leader);
+        cluster.propose(leader, 1);
+        cluster.run(millis(1));
+        cluster.do_(Fault::Cut(id, leader));
+        cluster.propose(leader, 2);
+        cluster.run(millis(1));
+        let picture = cluster.picture();
+        let pair = (id.min(leader), id.max(leader));
+        assert_eq!(picture.network.cuts, [pair]);
+        for flight in &picture.flights {
+            let is_between = (flight.from.min(flight.to), flight.from.max(flight.to)) == pair;
+            assert_eq!(flight.lost, is_between, "{flight:?}");
+        }
+        cluster.run(millis(100));
+        assert!(cluster.notes(id).is_empty());
+        cluster.do_(Fault::Heal);
+        assert!(cluster.picture().network.cuts.is_empty());
+        cluster.run(millis(300));
+        assert_eq!(cluster.notes(id), [1, 2]);
+    }
+
+    #[test]
+    fn an_isolated_node_is_cut_off_from_all_also_from_those_that_come_later() {
+        let (mut cluster, leader) = led(Config::default());
+        let id = cluster.other(leader);
+        cluster.do_(Fault::Isolate(id));
+        cluster.add_node(N4).unwrap();
+        let cuts = cluster.picture().network.cuts;
+        assert_eq!(cuts.len(), 3, "{cuts:?}");
+        assert!(cuts.iter().all(|(a, b)| a < b && (*a == id || *b == id)), "{cuts:?}");
+    }
+
+    #[test]
+    fn healing_brings_back_what_the_cluster_began_with() {
+        let config = Config { delay: millis(3), jitter: millis(4), loss: 5, ..Config::default() };
+        let mut cluster = cluster(config);
+        cluster.do_(Fault::Delay(millis(100)));
+        cluster.do_(Fault::Loss(500));
+        let network = cluster.picture().network;
+        assert_eq!((network.delay, network.jitter, network.loss), (millis(100), millis(4), 500));
+        cluster.do_(Fault::Heal);
+        let network = cluster.picture().network;
+        assert_eq!((network.delay, network.jitter, network.loss), (config.delay, config.jitter, config.loss));
+    }
+
+    #[test]
+    fn lost_messages_are_seen_until_they_would_have_arrived() {
+        let (mut cluster, leader) = led(Config { delay: millis(10), ..Config::default() });
+        cluster.do_(Fault::Loss(1000));
+        cluster.propose(leader, 1);
+        cluster.advance(cluster.now());
+        let carries = |flight: &&Flight| matches!(flight.what, RaftMessage::Append { .. });
+        let lost =
+            |cluster: &Cluster| cluster.picture().flights.iter().filter(carries).filter(|flight| flight.lost).count();
+        assert_eq!(lost(&cluster), 2);
+        cluster.run(millis(9));
+        assert_eq!(lost(&cluster), 2);
+        cluster.run(millis(1));
+        assert_eq!(lost(&cluster), 0);
     }
 }

@@ -1,7 +1,7 @@
 //! One node: what it keeps, what it knows, and the timers that wake it.
 //!
 //! What a node does is told in the files of its rules: `election`, `replication`, `read`,
-//! `membership`, `snapshot`, `transfer`, `pending`, `apply`, `lifecycle`. All of it knows other
+//! `membership`, `stranded`, `snapshot`, `transfer`, `pending`, `apply`, `lifecycle`. All of it knows other
 //! nodes by their messages only. Consensus itself, who may vote for whom and what is committed,
 //! is noraft's; when a node asks for votes, when it gives up the lead, and all that is not in
 //! the first part of the paper is decided here.
@@ -12,12 +12,12 @@ use std::sync::Arc;
 use noraft::Role;
 
 use super::election::Ballot;
+use super::lead::Lead;
 use super::log::Log;
 use super::membership::Membership;
 use super::message::{Message, Passed};
 use super::outbox::Outbox;
 use super::pending::Pending;
-use super::replication::Lead;
 use super::snapshot::Image;
 use super::timer::{Alarm, Purpose};
 use super::transfer::Handover;

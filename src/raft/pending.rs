@@ -129,11 +129,7 @@ impl<M: Machine> Node<M> {
     /// A request has come to the leader, as the sender thinks.
     fn take_up(&mut self, from: NodeId, passed: Passed<M>, world: &mut World<M>) {
         let Some(lead) = &mut self.lead else {
-            // Answers find the node that was asked only if it speaks to the leader itself.
-            if let (Some(leader), 0, Matter::Propose(_)) = (self.leader, passed.hops, &passed.matter) {
-                world.step(passed.request, self.id, Waypoint::Forwarded { to: leader });
-                self.outbox.forward(leader, Passed { hops: 1, ..passed });
-            }
+            self.put_right(from, passed, world);
             return;
         };
         let Passed { request, matter, hops } = passed;
@@ -147,6 +143,22 @@ impl<M: Machine> Node<M> {
                 if let Err(refusal) = self.change_members(request, change, world) {
                     self.reply(from, request, Said::Refused(refusal), world);
                 }
+            }
+        }
+    }
+
+    /// A request came to a node that does not lead any more: it goes on to who does, once that is
+    /// known. That is for commands only. Other answers find the node that was asked only if it
+    /// speaks to the leader itself.
+    fn put_right(&mut self, from: NodeId, passed: Passed<M>, world: &mut World<M>) {
+        if passed.hops > 0 || !matches!(passed.matter, Matter::Propose(_)) {
+            return;
+        }
+        match self.leader {
+            None => self.held.push((from, passed)),
+            Some(leader) => {
+                world.step(passed.request, self.id, Waypoint::Forwarded { to: leader });
+                self.outbox.forward(leader, Passed { hops: 1, ..passed });
             }
         }
     }
@@ -200,5 +212,114 @@ impl<M: Machine> Node<M> {
         self.barriers.clear();
         self.held.clear();
         self.retry = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Config, RequestId};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftRole};
+
+    #[track_caller]
+    fn fails(cluster: &mut Cluster, request: RequestId, failure: Failure) {
+        let outcome = cluster.wait(request, millis(7000));
+        assert!(matches!(&outcome, Some(Outcome::Failed(why)) if *why == failure), "{}", words(outcome.as_ref()));
+    }
+
+    #[test]
+    fn a_write_at_any_node_is_answered_by_that_node() {
+        let (mut cluster, _) = led(Config::default());
+        for (count, at) in cluster.nodes().into_iter().enumerate() {
+            let request = cluster.propose(at, 1);
+            cluster.run(millis(10));
+            let done = cluster.take_done().find(|done| done.request == request).unwrap();
+            assert_eq!(done.node, at);
+            assert!(matches!(done.outcome, Outcome::Applied { answer, .. } if answer == count + 1));
+            assert_eq!(cluster.notes(at).len(), count + 1);
+        }
+    }
+
+    #[test]
+    fn what_comes_before_there_is_a_leader_waits_for_one() {
+        let mut cluster = three();
+        let write = cluster.propose(N1, 1);
+        let outcome = cluster.wait(write, millis(2000));
+        assert!(matches!(outcome, Some(Outcome::Applied { answer: 1, .. })), "{}", words(outcome.as_ref()));
+    }
+
+    #[test]
+    fn without_a_leader_a_request_fails_when_its_time_is_over() {
+        let mut cluster = three();
+        cluster.do_(Fault::Kill(N2));
+        cluster.do_(Fault::Kill(N3));
+        let (write, read) = (cluster.propose(N1, 1), cluster.read(N1));
+        let began = cluster.now();
+        fails(&mut cluster, write, Failure::NoLeader);
+        assert_eq!(cluster.now().since(began), Config::default().patience);
+        fails(&mut cluster, read, Failure::NoLeader);
+    }
+
+    #[test]
+    fn a_write_whose_leader_dies_fails_and_is_not_repeated() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        let write = cluster.propose(at, 1);
+        cluster.run(millis(0));
+        cluster.do_(Fault::Kill(leader));
+        fails(&mut cluster, write, Failure::LeaderLost);
+        assert!(!cluster.notes(at).contains(&1));
+    }
+
+    #[test]
+    fn a_write_that_was_lost_on_its_way_times_out() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        let write = cluster.propose(at, 1);
+        cluster.do_(Fault::Loss(1000));
+        cluster.run(millis(0));
+        cluster.do_(Fault::Heal);
+        fails(&mut cluster, write, Failure::Timeout);
+    }
+
+    #[test]
+    fn who_asks_a_node_that_is_down_or_goes_down_hears_so_at_once() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        let write = cluster.propose(at, 1);
+        cluster.do_(Fault::Kill(at));
+        assert!(matches!(cluster.outcome(write), Some(Outcome::Failed(Failure::NodeDown))));
+        let write = cluster.propose(at, 1);
+        assert!(matches!(cluster.outcome(write), Some(Outcome::Failed(Failure::NodeDown))));
+        let nobody = cluster.read(NodeId(9));
+        assert!(matches!(cluster.outcome(nobody), Some(Outcome::Failed(Failure::NodeDown))));
+    }
+
+    #[test]
+    fn requests_that_took_the_wrong_turn_are_put_right_once() {
+        let (mut cluster, leader) = led(Config { delay: millis(10), ..Config::default() });
+        let (heir, at) = {
+            let mut others = cluster.nodes().into_iter().filter(|id| *id != leader);
+            (others.next().unwrap(), others.next().unwrap())
+        };
+        cluster.transfer(heir);
+        while cluster.node(heir).unwrap().role() != RaftRole::Candidate {
+            assert!(cluster.step());
+        }
+        // The call for votes is on its way, and the old leader hears it before the request.
+        assert_eq!(cluster.node(at).unwrap().leader(), Some(leader));
+        let write = cluster.propose(at, 1);
+        let outcome = cluster.wait(write, millis(200));
+        assert!(matches!(outcome, Some(Outcome::Applied { .. })), "{}", words(outcome.as_ref()));
+        let steps = &cluster.picture().traces.iter().find(|trace| trace.id == write.0).unwrap().steps.clone();
+        let forwards: Vec<_> = steps
+            .iter()
+            .filter_map(|step| match step.what {
+                Waypoint::Forwarded { to } => Some((step.node, to)),
+                _ => None,
+            })
+            .collect();
+        assert_eq!(forwards, [(at, leader), (leader, heir)]);
     }
 }

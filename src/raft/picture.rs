@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::cluster::Cluster;
+use super::lead::Lead;
 use super::log::Entry;
 use super::node::Node;
-use super::replication::Lead;
 use super::view::NodeView;
 use super::{Machine, trace};
 use crate::domain::raft::{ClusterTime, LogCell, NodeId, NodePicture, RaftPicture};

@@ -110,3 +110,114 @@ impl<M: Machine> Node<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Config, Failure};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftMessage, Rules};
+
+    #[test]
+    fn a_read_at_any_node_sees_the_write_before_it() {
+        let (mut cluster, leader) = led(Config::default());
+        for (count, at) in cluster.nodes().into_iter().enumerate() {
+            cluster.note(leader, 1);
+            let read = cluster.read(at);
+            let outcome = cluster.wait(read, millis(100));
+            assert!(matches!(outcome, Some(Outcome::Readable { .. })), "{at}: {}", words(outcome.as_ref()));
+            assert_eq!(cluster.notes(at).len(), count + 1);
+        }
+    }
+
+    #[test]
+    fn a_leader_that_was_replaced_confirms_nothing() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, leader) = led(Config { rules, ..Config::default() });
+        cluster.do_(Fault::Isolate(leader));
+        cluster.run(millis(2000));
+        assert_ne!(cluster.leader(), Some(leader));
+        let (read, question) = (cluster.read(leader), cluster.ask(leader, ()));
+        cluster.run(millis(5900));
+        assert_eq!(cluster.take_done().filter(|done| [read, question].contains(&done.request)).count(), 0);
+        let outcome = cluster.wait(read, millis(200));
+        assert!(matches!(outcome, Some(Outcome::Failed(Failure::Timeout))), "{}", words(outcome.as_ref()));
+    }
+
+    #[test]
+    fn a_read_waits_for_a_call_that_was_sent_after_it() {
+        let (mut cluster, leader) = led(Config { delay: millis(10), ..Config::default() });
+        // A heartbeat is on its way; its answers come too early for the read.
+        while !cluster.picture().flights.iter().any(|flight| matches!(flight.what, RaftMessage::Heartbeat { .. })) {
+            assert!(cluster.step());
+        }
+        cluster.run(millis(9));
+        let read = cluster.read(leader);
+        cluster.run(millis(12));
+        assert!(cluster.outcome(read).is_none());
+        cluster.run(millis(9));
+        assert!(matches!(cluster.outcome(read), Some(Outcome::Readable { .. })));
+    }
+
+    #[test]
+    fn a_new_leader_commits_in_its_term_before_it_confirms() {
+        let (mut cluster, leader) = led(Config { delay: millis(10), ..Config::default() });
+        cluster.do_(Fault::Kill(leader));
+        while cluster.leader().is_none() {
+            assert!(cluster.step());
+        }
+        let next = cluster.leader().unwrap();
+        let read = cluster.read(next);
+        assert!(!cluster.nodes[&next].lead.as_ref().unwrap().ready);
+        let outcome = cluster.wait(read, millis(100));
+        let Some(Outcome::Readable { index }) = outcome else { panic!("{}", words(outcome.as_ref())) };
+        let own = cluster.nodes[&next].lead.as_ref().unwrap().own.unwrap();
+        assert!(index >= own, "{index} < {own}");
+    }
+
+    #[test]
+    fn a_question_is_answered_by_the_leader_through_any_node() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.note(leader, 1);
+        for at in cluster.nodes() {
+            let question = cluster.ask(at, ());
+            let outcome = cluster.wait(question, millis(100));
+            assert!(matches!(outcome, Some(Outcome::Answered(1))), "{at}: {}", words(outcome.as_ref()));
+        }
+    }
+
+    #[test]
+    fn reads_and_questions_that_were_lost_are_asked_again() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        let asked = [cluster.read(at), cluster.ask(at, ())];
+        cluster.do_(Fault::Loss(1000));
+        cluster.run(millis(1));
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(490));
+        assert_eq!(cluster.take_done().filter(|done| asked.contains(&done.request)).count(), 0);
+        cluster.run(millis(20));
+        assert_eq!(cluster.take_done().filter(|done| asked.contains(&done.request)).count(), 2);
+    }
+
+    #[test]
+    fn reads_go_to_the_next_leader_when_theirs_is_lost() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        cluster.do_(Fault::Kill(leader));
+        let read = cluster.read(at);
+        let outcome = cluster.wait(read, millis(3000));
+        assert!(matches!(outcome, Some(Outcome::Readable { .. })), "{}", words(outcome.as_ref()));
+    }
+
+    #[test]
+    fn one_node_alone_needs_no_messages() {
+        let (mut cluster, leader) = led(Config { nodes: 1, ..Config::default() });
+        cluster.note(leader, 1);
+        let (read, question) = (cluster.read(leader), cluster.ask(leader, ()));
+        let now = cluster.now();
+        cluster.advance(now);
+        let done: Vec<_> = cluster.take_done().map(|done| done.request).collect();
+        assert_eq!(done, [read, question]);
+    }
+}

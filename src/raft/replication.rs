@@ -4,137 +4,26 @@
 //! on its way to whom, so that an answer does not send it a second time, and helps a log that
 //! has gone another way along term by term instead of entry by entry.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
 
-use noraft::{Action, ClusterConfig, LogEntries, LogEntry, LogPosition};
+use noraft::{Action, LogEntries, LogEntry, LogPosition};
 
 use super::log::{Body, Entry};
 use super::message::Message;
 use super::node::Node;
-use super::read::{Asked, Confirming};
-use super::timer::Alarm;
 use super::world::World;
 use super::{Machine, convert};
-use crate::domain::raft::{ClusterTime, NodeId, Progress, Waypoint};
+use crate::domain::raft::{NodeId, Waypoint};
 use crate::domain::{RaftIndex, Term};
 
 /// The most entries one message carries.
 const BATCH: usize = 1024;
 
-/// What only a leader knows, and forgets when it leads no more.
-pub(super) struct Lead<M: Machine> {
-    pub(super) since: ClusterTime,
-    /// The first entry of its term: once that is committed, so is all before it (§5.4.2, §8).
-    pub(super) own: Option<RaftIndex>,
-    /// Whether its machine has taken that in and leads.
-    pub(super) ready: bool,
-    /// The number of its latest call.
-    pub(super) round: u64,
-    followers: BTreeMap<NodeId, Follower>,
-    /// Those that are to leave, and how much of the log they had.
-    leaving: BTreeMap<NodeId, RaftIndex>,
-    /// What it last told all followers to be committed.
-    told: RaftIndex,
-    pub(super) asked: Vec<Asked<M>>,
-    pub(super) confirming: VecDeque<Confirming<M>>,
-    pub(super) quorum: Alarm,
-    /// When its machine was last asked what is due.
-    pub(super) last_due: Option<ClusterTime>,
-}
-
-/// What a leader knows of another node.
-struct Follower {
-    heard: ClusterTime,
-    /// The latest of its calls that was answered.
-    answered: u64,
-    matched: RaftIndex,
-    /// The next entry to send, if all that was sent arrives.
-    next: RaftIndex,
-    /// The call that carried the entry before that one.
-    carried: u64,
-    /// The last index of a snapshot on its way, and since when.
-    snapshot: Option<(RaftIndex, ClusterTime)>,
-}
-
-impl<M: Machine> Lead<M> {
-    pub(super) const fn new(now: ClusterTime, quorum: Alarm) -> Self {
-        Self {
-            since: now,
-            own: None,
-            ready: false,
-            round: 0,
-            followers: BTreeMap::new(),
-            leaving: BTreeMap::new(),
-            told: RaftIndex(0),
-            asked: Vec::new(),
-            confirming: VecDeque::new(),
-            quorum,
-            last_due: None,
-        }
-    }
-
-    /// When a node was last heard of; the beginning of the lead counts as such.
-    pub(super) fn heard(&self, id: NodeId) -> Option<ClusterTime> {
-        self.followers.get(&id).map(|follower| follower.heard)
-    }
-
-    /// Whether a node has answered this call or a later one.
-    pub(super) fn has_answered(&self, id: NodeId, round: u64) -> bool {
-        self.followers.get(&id).is_some_and(|follower| follower.answered >= round)
-    }
-
-    pub(super) fn matched(&self, id: NodeId) -> RaftIndex {
-        self.followers.get(&id).map_or(RaftIndex(0), |follower| follower.matched)
-    }
-
-    /// The voter whose log has most of this one's.
-    pub(super) fn most_advanced(&self, config: &ClusterConfig) -> Option<NodeId> {
-        let voters = self.followers.iter().filter(|(id, _)| convert::votes(config, **id));
-        voters.max_by_key(|(id, follower)| (follower.matched, std::cmp::Reverse(**id))).map(|(id, _)| *id)
-    }
-
-    /// Times that passed while the node was paused did not count.
-    pub(super) fn shift(&mut self, by: std::time::Duration) {
-        self.quorum = self.quorum.later(by);
-        self.followers.values_mut().for_each(|follower| follower.heard = follower.heard + by);
-    }
-
-    pub(super) fn picture(&self) -> Vec<Progress> {
-        let progress = |(id, follower): (&NodeId, &Follower)| Progress {
-            node: *id,
-            matched: follower.matched,
-            next: follower.next,
-            heard: follower.heard,
-        };
-        self.followers.iter().map(progress).collect()
-    }
-
-    /// Takes in who follows by the latest configuration.
-    fn track(&mut self, now: ClusterTime, peers: impl Iterator<Item = NodeId>, last: RaftIndex) {
-        let mut known = std::mem::take(&mut self.followers);
-        let fresh = || Follower {
-            heard: now,
-            answered: 0,
-            matched: RaftIndex(0),
-            next: RaftIndex(last.0 + 1),
-            carried: 0,
-            snapshot: None,
-        };
-        self.followers = peers.map(|id| (id, known.remove(&id).unwrap_or_else(fresh))).collect();
-        self.leaving.extend(known.into_iter().map(|(id, follower)| (id, follower.matched)));
-    }
-}
-
 impl<M: Machine> Node<M> {
     // ---- the leader --------------------------------------------------------------------------
 
     /// A leader makes an entry of a request.
-    pub(super) fn append_own(
-        &mut self,
-        index: RaftIndex,
-        body: std::sync::Arc<Body<M::Command>>,
-        world: &mut World<M>,
-    ) {
+    pub(super) fn append_own(&mut self, index: RaftIndex, body: Arc<Body<M::Command>>, world: &mut World<M>) {
         self.take_over_up_to(RaftIndex(index.0 - 1));
         let term = self.term();
         if let Some(request) = body.request() {
@@ -171,15 +60,15 @@ impl<M: Machine> Node<M> {
             let term = entries.get_term(at).map_or(self.term(), convert::term);
             let body = match entries.get_entry(at) {
                 Some(LogEntry::ClusterConfig(_)) => Body::Members(None),
-                Some(LogEntry::Term(_)) | None => Body::Term,
-                Some(LogEntry::Command) => unreachable!("a command is appended with its request"),
+                // A command is appended together with its request.
+                Some(LogEntry::Term(_) | LogEntry::Command) | None => Body::Term,
             };
             if let (Body::Term, Some(lead)) = (&body, &mut self.lead)
                 && term == convert::term(self.raft.current_term())
             {
                 lead.own = Some(index);
             }
-            self.log.push(Entry { term, body: std::sync::Arc::new(body) });
+            self.log.push(Entry { term, body: Arc::new(body) });
         }
     }
 
@@ -407,5 +296,134 @@ impl<M: Machine> Node<M> {
         self.log.truncate(convert::index(log.last_position().index));
         debug_assert_eq!(self.log.last(), convert::index(log.last_position().index), "{}", self.id);
         debug_assert_eq!(self.log.term(self.log.last()), Some(Term(log.last_position().term.get())), "{}", self.id);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use std::collections::BTreeMap;
+    use std::time::Duration;
+
+    use super::super::{Config, Outcome};
+    use super::*;
+    use crate::domain::raft::{ClusterTime, Fault, RaftMessage, Rules};
+
+    /// Runs until then and notes which entries each message carried, by its number.
+    fn watch(cluster: &mut Cluster, until: ClusterTime, calls: &mut BTreeMap<u64, u64>) {
+        while cluster.next_event().is_some_and(|next| next <= until) {
+            assert!(cluster.step());
+            for flight in cluster.picture().flights {
+                if let RaftMessage::Append { first, last, .. } = flight.what {
+                    calls.insert(flight.id, last.0 + 1 - first.0);
+                }
+            }
+        }
+        cluster.advance(until);
+    }
+
+    #[test]
+    fn what_comes_in_one_instant_goes_out_in_one_message() {
+        let (mut cluster, leader) = led(Config::default());
+        let writes: Vec<_> = (0..64).map(|note| cluster.propose(leader, note)).collect();
+        cluster.advance(cluster.now());
+        let flights = cluster.picture().flights;
+        assert_eq!(flights.len(), 2, "{flights:?}");
+        assert!(
+            flights
+                .iter()
+                .all(|flight| matches!(flight.what, RaftMessage::Append { first, last, .. } if last.0 == first.0 + 63))
+        );
+        cluster.run(millis(2));
+        assert_eq!(cluster.take_done().filter(|done| writes.contains(&done.request)).count(), 64);
+    }
+
+    #[test]
+    fn without_delay_an_instant_is_enough() {
+        let (mut cluster, leader) = led(Config { delay: Duration::ZERO, ..Config::default() });
+        let at = cluster.other(leader);
+        let now = cluster.now();
+        let asked = [cluster.propose(leader, 1), cluster.propose(at, 2), cluster.read(at)];
+        cluster.advance(now);
+        let mut done: Vec<_> = cluster.take_done().map(|done| done.request).collect();
+        done.sort();
+        assert_eq!(done, asked);
+        assert_eq!(cluster.notes(at), [1, 2]);
+    }
+
+    #[test]
+    fn followers_hear_of_a_commit_as_soon_as_the_leader_knows() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..Config::default() });
+        let write = cluster.propose(leader, 1);
+        cluster.run(millis(10));
+        assert!(matches!(cluster.outcome(write), Some(Outcome::Applied { .. })), "there and back");
+        cluster.run(millis(5));
+        assert!(cluster.nodes().into_iter().all(|id| cluster.notes(id) == [1]), "and there once more");
+    }
+
+    #[test]
+    fn an_entry_is_sent_once_to_each_follower_while_nothing_is_lost() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..Config::default() });
+        let mut calls = BTreeMap::new();
+        for note in 0..20 {
+            cluster.propose(leader, note);
+            let until = cluster.now() + millis(2);
+            watch(&mut cluster, until, &mut calls);
+        }
+        let until = cluster.now() + millis(100);
+        watch(&mut cluster, until, &mut calls);
+        assert_eq!(calls.values().sum::<u64>(), 40);
+        assert!(cluster.nodes().into_iter().all(|id| cluster.notes(id).len() == 20));
+    }
+
+    #[test]
+    fn what_was_lost_is_sent_again_with_the_next_heartbeat() {
+        let (mut cluster, leader) = led(Config::default());
+        let write = cluster.propose(leader, 1);
+        cluster.do_(Fault::Loss(1000));
+        cluster.advance(cluster.now());
+        cluster.do_(Fault::Heal);
+        assert!(matches!(cluster.wait(write, millis(60)), Some(Outcome::Applied { .. })));
+    }
+
+    #[test]
+    fn a_log_that_went_another_way_is_joined_term_by_term() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, old) = led(Config { delay: millis(5), rules, ..Config::default() });
+        cluster.do_(Fault::Isolate(old));
+        for note in 1000..1300 {
+            cluster.propose(old, note);
+        }
+        cluster.run(millis(2000));
+        let new = cluster.leader().unwrap();
+        assert_ne!(new, old);
+        for note in 0..400 {
+            cluster.propose(new, note);
+        }
+        cluster.run(millis(100));
+        cluster.do_(Fault::Heal);
+        let began = cluster.now();
+        while cluster.notes(old).len() < cluster.notes(new).len() {
+            assert!(cluster.step());
+        }
+        assert!(cluster.now().since(began) < millis(120), "{:?}", cluster.now().since(began));
+        assert_eq!(cluster.notes(old), cluster.notes(new));
+    }
+
+    #[test]
+    fn a_follower_far_behind_catches_up_in_several_messages() {
+        let (mut cluster, leader) = led(Config::default());
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Isolate(away));
+        for note in 0..3000 {
+            cluster.propose(leader, note);
+        }
+        cluster.run(millis(20));
+        cluster.do_(Fault::Heal);
+        let mut calls = BTreeMap::new();
+        let until = cluster.now() + millis(700);
+        watch(&mut cluster, until, &mut calls);
+        assert_eq!(calls.values().max(), Some(&(BATCH as u64)));
+        assert_eq!(cluster.notes(away).iter().filter(|note| **note != OWN).count(), 3000);
     }
 }

@@ -46,7 +46,8 @@ impl fmt::Display for Change {
     }
 }
 
-/// A request that came to its end.
+/// A request that came to its end. The node may not be there any more, if it learnt in the same
+/// instant that it was removed.
 pub struct Done<M: Machine> {
     /// Which.
     pub request: RequestId,

@@ -104,3 +104,105 @@ impl<M: Machine> Node<M> {
         self.membership.removed.extend(removed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Change, Config, Outcome};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftMessage};
+
+    fn small() -> Config {
+        Config { compact_after: 10, ..Config::default() }
+    }
+
+    fn note_many(cluster: &mut Cluster, at: NodeId, notes: std::ops::Range<u32>) {
+        for note in notes {
+            cluster.note(at, note);
+        }
+    }
+
+    #[test]
+    fn a_log_is_cut_when_enough_was_applied_and_a_tail_stays() {
+        let (mut cluster, leader) = led(small());
+        note_many(&mut cluster, leader, 0..8);
+        assert_eq!(cluster.node(leader).unwrap().snapshot(), RaftIndex(0));
+        note_many(&mut cluster, leader, 8..30);
+        cluster.run(millis(20));
+        for id in cluster.nodes() {
+            let node = cluster.node(id).unwrap();
+            assert!(node.snapshot().0 >= 15, "{id}: {}", node.snapshot());
+            assert!((5..=15).contains(&(node.last().0 - node.snapshot().0)), "{id}");
+            assert_eq!(node.machine().notes, (0..30).collect::<Vec<_>>());
+        }
+    }
+
+    #[test]
+    fn a_node_that_needs_what_is_cut_gets_a_snapshot_and_then_the_rest() {
+        let (mut cluster, leader) = led(small());
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Kill(away));
+        note_many(&mut cluster, leader, 0..30);
+        cluster.do_(Fault::Start(away));
+        let mut snapshots = std::collections::BTreeSet::new();
+        for _ in 0..2000 {
+            assert!(cluster.step());
+            let flights = cluster.picture().flights;
+            let carried = flights.iter().filter(|flight| matches!(flight.what, RaftMessage::Snapshot { .. }));
+            snapshots.extend(carried.map(|flight| (flight.to, flight.id)));
+            if cluster.notes(away).len() == 30 {
+                break;
+            }
+        }
+        assert_eq!(snapshots.iter().map(|(to, _)| *to).collect::<Vec<_>>(), [away], "one, and to nobody else");
+        assert_eq!(cluster.notes(away), (0..30).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn one_that_lags_by_less_than_the_tail_gets_entries() {
+        let (mut cluster, leader) = led(small());
+        let away = cluster.other(leader);
+        note_many(&mut cluster, leader, 0..20);
+        cluster.do_(Fault::Kill(away));
+        note_many(&mut cluster, leader, 20..23);
+        cluster.do_(Fault::Start(away));
+        let end = cluster.now() + millis(500);
+        while cluster.now() < end {
+            assert!(cluster.step());
+            let flights = cluster.picture().flights;
+            assert!(!flights.iter().any(|flight| matches!(flight.what, RaftMessage::Snapshot { .. })));
+        }
+        assert_eq!(cluster.notes(away).len(), 23);
+    }
+
+    #[test]
+    fn a_node_starts_again_from_its_own_snapshot() {
+        let (mut cluster, leader) = led(Config { nodes: 1, ..small() });
+        note_many(&mut cluster, leader, 0..25);
+        cluster.do_(Fault::Kill(leader));
+        cluster.do_(Fault::Start(leader));
+        let held = cluster.notes(leader).len();
+        assert!((10..25).contains(&held), "{held} from the snapshot, the rest is not known to be committed");
+        cluster.elected();
+        let notes: Vec<_> = cluster.notes(leader).iter().filter(|note| **note != OWN).copied().collect();
+        assert_eq!(notes, (0..25).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn a_snapshot_tells_who_the_members_are_and_who_was_removed() {
+        let (mut cluster, leader) = led(small());
+        let gone = cluster.other(leader);
+        let request = cluster.change(leader, Change::Remove(gone));
+        assert!(matches!(cluster.wait(request, millis(500)), Some(Outcome::Changed)));
+        note_many(&mut cluster, leader, 0..30);
+        cluster.add_node(N4).unwrap();
+        let request = cluster.change(leader, Change::AddVoter(N4));
+        assert!(matches!(cluster.wait(request, millis(500)), Some(Outcome::Changed)));
+        cluster.run(millis(200));
+        let node = &cluster.nodes[&N4];
+        assert!(node.log.before().0 > 0, "it came by snapshot");
+        assert_eq!(node.membership.removed, [gone].into());
+        assert_eq!(cluster.node(N4).unwrap().applied_members(), cluster.node(leader).unwrap().applied_members());
+        assert_eq!(cluster.notes(N4).len(), 30);
+    }
+}

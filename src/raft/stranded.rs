@@ -11,10 +11,9 @@
 //! members, to which its copy does not count, and if they are committed, no majority of these
 //! votes for one that lacks them.
 
-use super::Machine;
-use super::convert;
 use super::node::Node;
 use super::world::World;
+use super::{Machine, convert};
 use crate::domain::RaftIndex;
 
 impl<M: Machine> Node<M> {
@@ -47,5 +46,37 @@ impl<M: Machine> Node<M> {
         self.log.truncate(RaftIndex(index.0 - 1));
         self.raft = noraft::Node::restart(self.raft.id(), self.raft.current_term(), self.raft.voted_for(), log);
         self.observe(world);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Change, Config};
+    use crate::domain::raft::{Fault, RaftRole};
+
+    #[test]
+    fn a_leader_that_removed_itself_and_lost_the_lead_meanwhile_does_not_block_the_other() {
+        let (mut cluster, leaving) = led(Config { nodes: 2, delay: millis(10), ..Config::default() });
+        let staying = cluster.other(leaving);
+        cluster.change(leaving, Change::Remove(leaving));
+        // The end of the change is in the leader's log, and never reaches the other.
+        while !cluster.node(leaving).unwrap().members().incoming.is_empty()
+            || cluster.node(leaving).unwrap().members().voters.contains(&leaving)
+        {
+            assert!(cluster.step());
+        }
+        cluster.do_(Fault::Isolate(staying));
+        let lasts = [leaving, staying].map(|id| cluster.node(id).unwrap().last());
+        assert!(lasts[0] > lasts[1], "it would refuse the other its vote: {lasts:?}");
+        cluster.run(millis(1000));
+        assert_ne!(cluster.node(leaving).unwrap().role(), RaftRole::Leader);
+
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(4000));
+        let alone = cluster.node(staying).unwrap();
+        assert_eq!(alone.role(), RaftRole::Leader);
+        assert_eq!(alone.applied_members().voters, [staying].into());
+        assert!(cluster.node(leaving).is_none(), "it was removed");
     }
 }

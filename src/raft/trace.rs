@@ -117,3 +117,135 @@ pub(super) fn describe<M: Machine>(body: &Body<M::Command>) -> String {
         Body::Request { command, .. } => M::describe(command),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::Config;
+    use super::super::testing::*;
+    use super::*;
+    use crate::domain::raft::Fault;
+
+    fn trace(cluster: &Cluster, request: RequestId) -> Trace {
+        cluster.picture().traces.into_iter().find(|trace| trace.id == request.0).unwrap()
+    }
+
+    fn at(trace: &Trace, node: NodeId) -> Vec<Waypoint> {
+        trace.steps.iter().filter(|step| step.node == node).map(|step| step.what).collect()
+    }
+
+    #[test]
+    fn the_way_of_a_write_through_a_follower_is_written_down_to_its_end() {
+        let (mut cluster, leader) = led(Config { delay: millis(5), ..Config::default() });
+        let origin = cluster.other(leader);
+        let write = cluster.propose(origin, 7);
+        cluster.run(millis(30));
+        cluster.told(write, 3);
+        cluster.answered(write, true);
+        let trace = trace(&cluster, write);
+        assert_eq!(trace.what, "note 7");
+        assert_eq!(trace.stopped, None);
+        assert!(trace.steps.is_sorted_by_key(|step| step.at), "{trace:?}");
+        let (term, index) = (cluster.node(leader).unwrap().term(), cluster.node(leader).unwrap().last());
+        let revision = Revision(2);
+        assert_eq!(
+            at(&trace, origin),
+            [
+                Waypoint::Received,
+                Waypoint::Forwarded { to: leader },
+                Waypoint::Appended,
+                Waypoint::Committed,
+                Waypoint::Applied { revision },
+                Waypoint::WatchersTold { watches: 3 },
+                Waypoint::Answered { ok: true },
+            ]
+        );
+        let leaders = at(&trace, leader);
+        let (by, others): (Vec<_>, Vec<_>) =
+            leaders.into_iter().partition(|what| matches!(what, Waypoint::Acknowledged { .. }));
+        let proposed = Waypoint::Proposed { term, index };
+        assert_eq!(others, [proposed, Waypoint::Appended, Waypoint::Committed, Waypoint::Applied { revision }]);
+        assert_eq!(by.len(), 2, "{by:?}");
+        let sent = trace.steps.iter().map(|step| step.at).collect::<Vec<_>>();
+        assert_eq!(sent.last().unwrap().since(sent[0]), millis(30));
+    }
+
+    #[test]
+    fn where_a_write_stopped_is_said_and_taken_back_when_it_goes_on() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.do_(Fault::Isolate(leader));
+        let lost = cluster.propose(leader, 1);
+        cluster.run(millis(700));
+        let stopped = trace(&cluster, lost).stopped.unwrap();
+        assert!(stopped.contains("lost the lead"), "{stopped}");
+
+        let (mut cluster, leader) = led(Config { nodes: 2, ..Config::default() });
+        cluster.do_(Fault::Isolate(leader));
+        let late = cluster.propose(leader, 1);
+        cluster.run(millis(700));
+        assert!(trace(&cluster, late).stopped.is_some());
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(3000));
+        assert_eq!(trace(&cluster, late).stopped, None, "its log was the longer one");
+    }
+
+    #[test]
+    fn what_fails_says_why() {
+        let mut cluster = three();
+        cluster.do_(Fault::Kill(N2));
+        cluster.do_(Fault::Kill(N3));
+        let write = cluster.propose(N1, 1);
+        cluster.run(millis(7000));
+        assert_eq!(trace(&cluster, write).stopped.as_deref(), Some("no leader"));
+    }
+
+    #[test]
+    fn an_entry_that_went_into_a_snapshot_says_so() {
+        let (mut cluster, leader) = led(Config { compact_after: 10, ..Config::default() });
+        let first = cluster.propose(leader, 0);
+        for note in 1..20 {
+            cluster.note(leader, note);
+        }
+        cluster.run(millis(10));
+        let trace = trace(&cluster, first);
+        let compacted = trace.steps.iter().filter(|step| matches!(step.what, Waypoint::Compacted { .. }));
+        assert_eq!(compacted.count(), 3, "{trace:?}");
+    }
+
+    #[test]
+    fn a_read_has_its_way_too_and_is_named_by_who_knows_what_it_reads() {
+        let (mut cluster, leader) = led(Config::default());
+        let origin = cluster.other(leader);
+        let read = cluster.read(origin);
+        cluster.entitle(read, "range /a".to_owned());
+        cluster.run(millis(10));
+        let trace = trace(&cluster, read);
+        assert_eq!(trace.what, "range /a");
+        assert_eq!(at(&trace, origin), [Waypoint::Received, Waypoint::Forwarded { to: leader }, Waypoint::Confirmed]);
+        assert_eq!(at(&trace, leader), [Waypoint::Confirmed]);
+    }
+
+    #[test]
+    fn watches_at_another_node_are_found_by_the_revision() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.note(leader, 1);
+        let second = cluster.propose(leader, 2);
+        cluster.run(millis(10));
+        let elsewhere = cluster.other(leader);
+        cluster.told_at(elsewhere, Revision(3), 2);
+        assert_eq!(at(&trace(&cluster, second), elsewhere).last(), Some(&Waypoint::WatchersTold { watches: 2 }));
+    }
+
+    #[test]
+    fn only_the_latest_are_kept_and_none_if_none_is_wanted() {
+        for (keep, kept) in [(3, 3), (0, 0)] {
+            let (mut cluster, leader) = led(Config { trace: keep, ..Config::default() });
+            for note in 0..10 {
+                cluster.note(leader, note);
+            }
+            let traces = cluster.picture().traces;
+            assert_eq!(traces.len(), kept);
+            assert!(traces.is_sorted_by_key(|trace| trace.id));
+            assert!(traces.last().is_none_or(|trace| trace.what == "note 9"));
+        }
+    }
+}

@@ -71,3 +71,80 @@ impl<M: Machine> Node<M> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::super::{Change, Config};
+    use super::*;
+    use crate::domain::raft::{Fault, RaftRole};
+
+    #[test]
+    fn the_heir_leads_within_a_few_messages_and_its_followers_know() {
+        let (mut cluster, leader) = led(Config::default());
+        let heir = cluster.other(leader);
+        let request = cluster.transfer(heir);
+        let began = cluster.now();
+        let outcome = cluster.wait(request, millis(500));
+        assert!(matches!(outcome, Some(Outcome::Transferred)), "{}", words(outcome.as_ref()));
+        assert!(cluster.now().since(began) < millis(10), "no timeout was waited for");
+        assert_eq!(cluster.elected(), heir);
+    }
+
+    #[test]
+    fn writes_that_come_meanwhile_wait_and_go_on() {
+        let (mut cluster, leader) = led(Config::default());
+        let heir = cluster.other(leader);
+        cluster.transfer(heir);
+        let writes: Vec<_> = cluster.nodes().into_iter().map(|id| cluster.propose(id, 7)).collect();
+        cluster.run(millis(200));
+        let done: Vec<_> = cluster.take_done().filter(|done| writes.contains(&done.request)).collect();
+        assert_eq!(done.len(), 3);
+        assert!(done.iter().all(|done| matches!(done.outcome, Outcome::Applied { .. })));
+        assert_eq!(cluster.notes(heir), [7, 7, 7]);
+    }
+
+    #[test]
+    fn an_heir_that_lags_catches_up_first() {
+        let (mut cluster, leader) = led(Config::default());
+        let heir = cluster.other(leader);
+        cluster.do_(Fault::Cut(leader, heir));
+        for note in 0..5 {
+            cluster.note(leader, note);
+        }
+        cluster.do_(Fault::Heal);
+        let request = cluster.transfer(heir);
+        let outcome = cluster.wait(request, millis(500));
+        assert!(matches!(outcome, Some(Outcome::Transferred)), "{}", words(outcome.as_ref()));
+        assert_eq!(cluster.notes(heir), [0, 1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn a_transfer_to_a_node_that_is_away_is_given_up_and_the_leader_goes_on() {
+        let (mut cluster, leader) = led(Config::default());
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Kill(away));
+        let request = cluster.transfer(away);
+        let write = cluster.propose(leader, 1);
+        let outcome = cluster.wait(request, millis(500));
+        assert!(matches!(outcome, Some(Outcome::Failed(Failure::TransferAborted))), "{}", words(outcome.as_ref()));
+        let outcome = cluster.wait(write, millis(100));
+        assert!(matches!(outcome, Some(Outcome::Applied { .. })), "{}", words(outcome.as_ref()));
+        assert_eq!(cluster.node(leader).unwrap().role(), RaftRole::Leader);
+    }
+
+    #[test]
+    fn only_voters_can_be_heirs() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.add_node(N4).unwrap();
+        let change = cluster.change(leader, Change::AddLearner(N4));
+        assert!(matches!(cluster.wait(change, millis(500)), Some(Outcome::Changed)));
+        for to in [N4, NodeId(9)] {
+            let request = cluster.transfer(to);
+            let outcome = cluster.outcome(request);
+            assert!(matches!(outcome, Some(Outcome::Refused(Refusal::CannotLead(id))) if id == to));
+        }
+        let request = cluster.transfer(leader);
+        assert!(matches!(cluster.outcome(request), Some(Outcome::Transferred)), "it leads already");
+    }
+}

@@ -1,11 +1,11 @@
 //! The embedded cluster beside a session: pictures of it come in, faults go out.
 
+use std::future::pending;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
+use tokio::task::AbortHandle;
 use tokio::time::sleep;
-use tokio_util::sync::CancellationToken;
 use tracing::{debug, warn};
 
 use super::clock::Clock;
@@ -19,33 +19,43 @@ const LOOKED_AT: Duration = Duration::from_millis(50);
 const ASIDE: Duration = Duration::from_secs(1);
 /// Faults that wait to be done; hands are slower than that.
 const FAULTS: usize = 16;
+/// Pictures and answers that wait to be taken in: a session that is slow is shown fewer.
+const PICTURES: usize = 2;
 
 /// The session's end.
 pub(super) struct Embedded {
+    observed: mpsc::Receiver<Stamped<Observation>>,
     faults: mpsc::Sender<Fault>,
     looked_at: watch::Sender<bool>,
+    task: AbortHandle,
+}
+
+impl Drop for Embedded {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 impl Embedded {
-    /// Connects a cluster with the session that takes in `observed`, until `shutdown`.
-    pub fn connect(
-        control: Control,
-        observed: mpsc::Sender<Stamped<Observation>>,
-        clock: Clock,
-        shutdown: CancellationToken,
-    ) -> (Self, JoinHandle<()>) {
+    /// Connects a cluster with a session.
+    pub fn connect(control: Control, clock: Clock) -> Self {
+        let (tell, observed) = mpsc::channel(PICTURES);
         let (faults, asked) = mpsc::channel(FAULTS);
         let (looked_at, attention) = watch::channel(false);
-        let between = Between { control, observed, clock, faults: asked, looked_at: attention };
-        let task = tokio::spawn(async move {
-            tokio::select! {
-                // The end first, then the work.
-                biased;
-                () = shutdown.cancelled() => {}
-                () = between.run() => {}
-            }
-        });
-        (Self { faults, looked_at }, task)
+        let between = Between { control, observed: tell, clock, faults: asked, looked_at: attention };
+        let task = tokio::spawn(between.run()).abort_handle();
+        Self { observed, faults, looked_at, task }
+    }
+
+    /// The next thing it tells; never, when there is no such cluster or it has stopped. Nothing
+    /// is lost when this is dropped.
+    pub async fn observe(embedded: Option<&mut Self>) -> Stamped<Observation> {
+        if let Some(embedded) = embedded
+            && let Some(observed) = embedded.observed.recv().await
+        {
+            return observed;
+        }
+        pending().await
     }
 
     /// Has a fault done. What it led to comes as an observation.

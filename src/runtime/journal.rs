@@ -85,6 +85,10 @@ impl Journal {
                 vec![Line::Info(format!("what was missed is told, up to revision {}", grouped(through.0)))]
             }
             Observation::LeasesPolled(cost) => self.polled(*cost),
+            Observation::FaultDone(fault, Ok(())) => vec![Line::Info(format!("done to the cluster: {fault}"))],
+            Observation::FaultDone(fault, Err(why)) => {
+                vec![Line::Warn(format!("not done to the cluster: {fault}: {}", escape_text(why)))]
+            }
             _ => Vec::new(),
         }
     }
@@ -284,6 +288,17 @@ mod tests {
             "! the watch is lost: compacted up to revision 1,234; all is read anew",
             "! reading /s\\x1b/ is denied to app: permission denied",
         ];
+        assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn faults_are_told_with_what_they_led_to() {
+        use crate::domain::raft::{Fault, NodeId};
+        let told = lines([
+            Observation::FaultDone(Fault::Kill(NodeId(2)), Ok(())),
+            Observation::FaultDone(Fault::Kill(NodeId(9)), Err("there is no\x1b node n9".into())),
+        ]);
+        let expected = ["done to the cluster: kill n2", "! not done to the cluster: kill n9: there is no\\x1b node n9"];
         assert_eq!(told, expected);
     }
 

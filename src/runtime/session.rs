@@ -8,7 +8,6 @@
 use std::io;
 use std::time::Duration;
 
-use tokio::sync::mpsc;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
@@ -25,6 +24,7 @@ use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
 use crate::input::{Hits, Input, Pane, Screen};
 use crate::model::Model;
+use crate::source::Wires;
 use crate::update::update;
 use crate::view;
 
@@ -38,16 +38,6 @@ const DRAIN: Duration = Duration::from_millis(8);
 /// always past would not let the loop sleep.
 const TICK: Duration = Duration::from_millis(5);
 
-/// The channels to and from the source.
-pub struct Wires {
-    /// What it learns.
-    pub observations: mpsc::Receiver<Stamped<Observation>>,
-    /// The leases it is to ask.
-    pub polls: mpsc::Sender<Vec<LeaseId>>,
-    /// The cluster embedded in this program, when that is the one that is shown.
-    pub embedded: Option<Embedded>,
-}
-
 /// The dashboard while it is shown.
 pub struct Session {
     model: Model,
@@ -57,6 +47,8 @@ pub struct Session {
     signals: Signals,
     inputs: Inputs,
     wires: Wires,
+    /// The cluster embedded in this program, when that is the one that is shown.
+    embedded: Option<Embedded>,
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
@@ -105,12 +97,20 @@ impl Session {
             signals,
             inputs,
             wires,
+            embedded: None,
             hits: Hits::default(),
             journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
             ticked: long_ago,
             busy: false,
         }
+    }
+
+    /// Shows the insides of a cluster that is embedded in this program.
+    #[must_use]
+    pub fn beside(mut self, embedded: Option<Embedded>) -> Self {
+        self.embedded = embedded;
+        self
     }
 
     /// Runs until the dashboard is left.
@@ -166,6 +166,7 @@ impl Session {
             input = self.inputs.next() => Woken::Hands(input),
             () = terminal::panicked() => Woken::Panic,
             drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
+            observed = Embedded::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
             observed = self.wires.observations.recv() => Woken::Observed(observed),
             () = logging::logged(), if shows_log => Woken::Logged,
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
@@ -213,7 +214,7 @@ impl Session {
         let mut hits = Hits::default();
         self.terminal.draw(|frame| hits = view::draw(model, theme, frame)).map_err(RuntimeError::Terminal)?;
         self.hits = hits;
-        if let Some(embedded) = &self.wires.embedded {
+        if let Some(embedded) = &self.embedded {
             embedded.look_at(matches!(model.ui.screen, Screen::Raft | Screen::Way));
         }
         self.drawn =
@@ -263,7 +264,7 @@ impl Session {
                     Ok(())
                 }
                 Effect::Fault(fault) => {
-                    match &self.wires.embedded {
+                    match &self.embedded {
                         Some(embedded) => embedded.fault(fault),
                         None => debug!(?fault, "there is no embedded cluster to do this to"),
                     }

@@ -16,10 +16,10 @@ use tracing::{info, warn};
 
 use crate::domain::raft::{Fault, NodeId, RaftPicture};
 use crate::embedded::{Board, Cluster, Done, Finished, Refusal, RequestId};
+use crate::pace::{Clock, Reins};
 
 use super::door::{Call, Door};
 use super::listen::{self, Run};
-use super::pace::Pace;
 use super::{Options, Served, StartError};
 
 /// Calls that wait for the driver; beyond them clients wait at their member.
@@ -39,7 +39,7 @@ pub(super) enum Command {
 /// The owner of the cluster.
 pub(super) struct Driver {
     cluster: Cluster,
-    pace: Pace,
+    pace: Reins,
     calls: mpsc::Receiver<Call>,
     commands: mpsc::Receiver<Command>,
     /// Who waits for which answer.
@@ -79,7 +79,7 @@ impl Driver {
             return Err(StartError::NotLoopback(options.listen));
         }
         let (asks, calls) = mpsc::channel(CALLS);
-        let pace = Pace::start(cluster.now(), options.speed);
+        let pace = Reins::start(cluster.now(), options.speed);
         let (waiting, seats, tasks) = (HashMap::new(), BTreeMap::new(), TaskTracker::new());
         let advertise = options.advertise.clone();
         let mut driver = Self { cluster, pace, calls, commands, waiting, seats, asks, advertise, shutdown, tasks };
@@ -122,6 +122,11 @@ impl Driver {
         let run = Some(Run::start(listener, door.clone(), self.shutdown.clone(), self.tasks.clone()));
         self.seats.insert(node, Seat { address, board, door, run, held: None });
         Ok(())
+    }
+
+    /// The cluster's clock.
+    pub fn clock(&self) -> Clock {
+        self.pace.clock()
     }
 
     /// Runs until it is told to stop.

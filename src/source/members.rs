@@ -16,6 +16,8 @@ use crate::port::{Etcd, Pool, PortError};
 
 /// How often each member is asked.
 const STATUS_EVERY: Duration = Duration::from_secs(1);
+/// How often when it has nothing new to say.
+const CALM_STATUS_EVERY: Duration = Duration::from_secs(2);
 /// How often it is asked who the members are.
 const MEMBERS_EVERY: Duration = Duration::from_secs(5);
 
@@ -87,9 +89,14 @@ impl Poller {
         for member in &members {
             let (pool, member, answers) = (self.pool.clone(), member.clone(), answers.clone());
             self.tasks.spawn(async move {
+                let mut last = None;
                 loop {
-                    let next = Instant::now() + STATUS_EVERY;
+                    let start = Instant::now();
                     let answer = status(&pool, &member).await;
+                    let said = without_latency(&answer);
+                    let calm = last.as_ref() == Some(&said);
+                    last = Some(said);
+                    let next = start + if calm { CALM_STATUS_EVERY } else { STATUS_EVERY };
                     if answers.send((member.id, answer)).await.is_err() {
                         return;
                     }
@@ -124,6 +131,11 @@ impl Poller {
         }
         Ok(())
     }
+}
+
+/// What a member said, for comparing: how fast it was differs each time.
+fn without_latency(answer: &Answer) -> Answer {
+    answer.clone().map(|status| Status { latency: Millis::default(), ..status })
 }
 
 /// What a member says of itself, or why it does not.

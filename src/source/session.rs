@@ -132,7 +132,7 @@ impl<'a> Session<'a> {
         }
         let mut heartbeat = Heartbeat::start(self.client(), self.settings);
         let lost = self.watch(&mut heartbeat).await;
-        let (term, index) = heartbeat.latest();
+        let (term, index) = self.client().furthest();
         self.memory.saw(term, Some(index));
         lost
     }

@@ -118,6 +118,7 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
             };
             ui.scrolled[crate::input::Pane::Help as usize] = 0;
         }
+        Action::Dismiss => model.live_mut().dismiss(),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return vec![Effect::Quit],

@@ -50,8 +50,9 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped.
-        Observation::WatchLost(WatchLoss::Transport { .. }) => false,
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault led
+        // to is told to the person; of the cluster the next picture tells.
+        Observation::WatchLost(WatchLoss::Transport { .. }) | Observation::FaultDone(..) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
@@ -104,8 +105,6 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
         }
         Observation::Alarms(alarms) => take_alarms(facts, at, alarms),
         Observation::Raft(picture) => facts.take_picture(picture),
-        // It is told to the person; of the cluster the next picture tells.
-        Observation::FaultDone(..) => false,
     };
     if news {
         facts.bump();

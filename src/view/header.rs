@@ -181,8 +181,9 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model, oldest: O
     if silent > 0 {
         parts.push((format!("{} unreachable", quantity(silent, "member")), Role::Warning));
     }
-    if facts.link.gaps > 0 {
-        parts.push((quantity(facts.link.gaps as usize, "gap"), Role::Warning));
+    let gaps = facts.link.new_gaps();
+    if gaps > 0 {
+        parts.push((quantity(gaps as usize, "gap"), Role::Warning));
     }
     let scope = empty::scope(&facts.link, 60, theme);
     parts.push((format!("watching {scope}"), Role::Muted));

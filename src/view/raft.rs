@@ -49,9 +49,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
         cluster::draw(canvas, ring, picture, selected, focused == Pane::Nodes);
         nodes::draw(canvas, table, picture, selected);
         if ui.raft.elections {
-            draw_terms(canvas, lower)
+            draw_terms(canvas, lower);
         } else {
-            draw_log(canvas, lower)
+            draw_log(canvas, lower);
         }
         return;
     }

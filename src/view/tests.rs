@@ -376,6 +376,25 @@ fn a_gap_in_the_history_is_marked() {
 }
 
 #[test]
+fn what_is_over_can_be_taken_out_of_attention_and_stays_in_the_history() {
+    let mut cluster = sample();
+    cluster.tell(Observation::WatchLost(WatchLoss::Compacted { at: Revision(84_400) }));
+    cluster.list_at(84_500, vec![queued("/jobs/nightly-report", lease(0xa305), 84_190)]);
+    assert!(cluster.draw(120, 40, &plain()).text().contains("history has 1 gap"));
+    cluster.press(":dismiss\n", 120, 40);
+    let text = cluster.draw(120, 40, &plain()).text();
+    assert!(!text.contains("1 gap"), "{text}");
+    cluster.press("/nightly\n\n", 120, 40);
+    assert!(cluster.draw(120, 40, &plain()).text().contains("nothing seen since revision 84,221"));
+    cluster.tell(Observation::WatchLost(WatchLoss::Compacted { at: Revision(84_600) }));
+    cluster.list_at(84_700, vec![]);
+    assert!(cluster.draw(120, 40, &plain()).text().contains("1 gap"), "a new one is told again");
+    cluster.tell(Observation::Cluster(crate::domain::ClusterId(1)));
+    cluster.press("1:dismiss\n", 120, 40);
+    assert!(!cluster.draw(120, 40, &plain()).text().contains("another cluster"));
+}
+
+#[test]
 fn what_was_missed_enters_the_history_without_a_time() {
     let mut cluster = sample();
     let named = |lease, created| queued("/jobs/nightly-report", lease, created);

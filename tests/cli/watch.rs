@@ -120,6 +120,20 @@ fn an_expired_holder_is_told_from_one_that_released() {
 }
 
 #[test]
+fn told_to_end_it_ends_as_if_broken_off_and_has_written_whole_lines() {
+    let Some(version) = newest("watch: told to end") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    let mut watch = Watch::start(on(&cluster, ["watch", "-w", "json", "--prefix", "/"])).opened(&mut store);
+    store.join("/a", 0x1000, 60);
+    assert_eq!(watch.event()["event"], "enqueued");
+    watch.run.signal("TERM");
+    watch.run.end().expect(5);
+    let last: Vec<_> = watch.lines.iter().collect();
+    assert!(last.iter().all(|line| line.starts_with('{') && line.ends_with('}')), "{last:?}");
+}
+
+#[test]
 fn it_ends_by_itself_after_the_time_it_was_given() {
     let Some(version) = newest("watch: it ends by itself") else { return };
     let cluster = version.cluster().start();

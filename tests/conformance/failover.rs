@@ -170,8 +170,8 @@ fn without_a_quorum_what_a_member_has_is_told_and_the_watch_waits() {
 }
 
 #[test]
-fn members_are_asked_every_second_and_a_new_leader_is_told() {
-    on_every_etcd("members_are_asked_every_second_and_a_new_leader_is_told", async |kind| {
+fn members_are_asked_again_and_again_and_a_new_leader_is_told() {
+    on_every_etcd("members_are_asked_again_and_again_and_a_new_leader_is_told", async |kind| {
         let mut cluster = kind.cluster().members(3).start();
         let clients = clients(&cluster).await;
         let mut watcher = Watcher::start(settings(&cluster.endpoints()), all());

@@ -61,18 +61,18 @@ fn a_writer_in_front_holds_alone() {
 }
 
 #[test]
-fn a_stray_key_under_the_name_stands_in_the_queue() {
+fn a_foreign_key_under_the_name_stands_in_the_queue() {
     let mut store = Store::new();
-    let stray = store.put("/jobs/a/README", "do not delete", 0);
+    let foreign = store.put("/jobs/a/README", "do not delete", 0);
     store.put("/jobs/a/10", "", 0x10);
     let bench = Bench::reading(&store);
     let lock = bench.facts().lock_named(b"/jobs/a").unwrap();
     let holder = lock.holder().unwrap();
-    assert_eq!(holder.token(), Revision(stray));
+    assert_eq!(holder.token(), Revision(foreign));
     assert!(holder.is_foreign(lock.layout()));
     let waiter = lock.waiters().next().unwrap();
     assert!(!waiter.key.is_foreign(lock.layout()));
-    assert_eq!(waiter.waits_for, Revision(stray));
+    assert_eq!(waiter.waits_for, Revision(foreign));
 }
 
 #[test]
@@ -137,16 +137,16 @@ fn one_lease_tells_what_it_holds_and_what_it_waits_for() {
 }
 
 #[test]
-fn a_stray_key_holds_a_lock_even_when_nobody_queues_behind_it() {
+fn a_foreign_key_holds_a_lock_even_when_nobody_queues_behind_it() {
     let mut store = Store::new();
-    let stray = store.put("/jobs/a/stray", "v", 0);
+    let foreign = store.put("/jobs/a/stray", "v", 0);
     store.put("/jobs/a/10", "", 0x10);
     let mut bench = Bench::reading(&store);
     store.delete(&["/jobs/a/10"]);
     bench.watch(&store);
     let lock = bench.facts().lock_named(b"/jobs/a").unwrap();
     assert_eq!((lock.state(), lock.free_since()), (LockState::Held, None));
-    assert_eq!(lock.holder().unwrap().token(), Revision(stray));
+    assert_eq!(lock.holder().unwrap().token(), Revision(foreign));
     assert!(lock.is_leaseless(), "nothing frees it by itself");
     store.put("/jobs/a/20", "", 0x20);
     bench.watch(&store);

@@ -41,7 +41,7 @@ impl LogMatching {
                 continue;
             }
             if let Some(before) = before.filter(|before| leads.is_some() && before.leads == leads) {
-                self.appended(id, before, term(before.last), last)?;
+                appended(id, before, term(before.last), last)?;
             }
             for index in (node.snapshot().0 + 1..=last).rev() {
                 if !self.entry(cluster, id, index)? {
@@ -92,12 +92,13 @@ impl LogMatching {
         }
         Ok(is_new)
     }
+}
 
-    fn appended(&self, id: NodeId, before: End, now: Option<Term>, last: u64) -> Result<(), String> {
-        // What went into a snapshot is not there any more and was not overwritten.
-        let is_kept = last >= before.last && (now.is_none() || now == before.term);
-        if is_kept { Ok(()) } else { Err(format!("{id} leads and its entry {} is gone", before.last)) }
-    }
+/// A leader's log has grown, or not, since it was looked at.
+fn appended(id: NodeId, before: End, now: Option<Term>, last: u64) -> Result<(), String> {
+    // What went into a snapshot is not there any more and was not overwritten.
+    let is_kept = last >= before.last && (now.is_none() || now == before.term);
+    if is_kept { Ok(()) } else { Err(format!("{id} leads and its entry {} is gone", before.last)) }
 }
 
 #[test]
@@ -114,10 +115,9 @@ fn logs_that_differ_below_a_common_entry_are_noticed() {
 
 #[test]
 fn a_leader_that_drops_or_overwrites_an_entry_is_noticed() {
-    let check = LogMatching::default();
     let before = End { last: 5, term: Some(Term(2)), leads: Some(Term(3)) };
-    check.appended(NodeId(1), before, Some(Term(2)), 6).unwrap();
-    check.appended(NodeId(1), before, None, 9).unwrap();
-    assert!(check.appended(NodeId(1), before, None, 4).is_err(), "dropped");
-    assert!(check.appended(NodeId(1), before, Some(Term(3)), 5).is_err(), "overwritten");
+    appended(NodeId(1), before, Some(Term(2)), 6).unwrap();
+    appended(NodeId(1), before, None, 9).unwrap();
+    assert!(appended(NodeId(1), before, None, 4).is_err(), "dropped");
+    assert!(appended(NodeId(1), before, Some(Term(3)), 5).is_err(), "overwritten");
 }

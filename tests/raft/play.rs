@@ -206,8 +206,7 @@ impl Play {
                 (Outcome::Answered(register), _) => self.reads.read(done.request, register)?,
                 (Outcome::Changed, _) => self.seen.changes += 1,
                 (Outcome::Transferred, _) => self.seen.transfers += 1,
-                (outcome, _) => {
-                    drop(outcome);
+                (Outcome::Refused(_) | Outcome::Failed(_) | Outcome::Applied { .. }, _) => {
                     self.reads.failed(done.request);
                 }
             }

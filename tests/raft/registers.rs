@@ -23,7 +23,7 @@ pub struct Register {
 /// The machine. What is replicated can be broken on purpose.
 #[derive(Clone, Debug, Default)]
 pub struct Registers {
-    registers: BTreeMap<u8, Register>,
+    by_key: BTreeMap<u8, Register>,
     /// All values in the order in which they were put.
     pub journal: Vec<u64>,
     pub leads: bool,
@@ -37,11 +37,11 @@ impl Registers {
     }
 
     pub fn read(&self, key: u8) -> Register {
-        self.registers.get(&key).copied().unwrap_or_default()
+        self.by_key.get(&key).copied().unwrap_or_default()
     }
 
     fn put(&mut self, Put { key, value }: Put) -> u64 {
-        let register = self.registers.entry(key).or_default();
+        let register = self.by_key.entry(key).or_default();
         *register = Register { version: register.version + 1, value };
         self.journal.push(value);
         register.version
@@ -57,7 +57,7 @@ impl Machine for Registers {
     type Reply = Register;
 
     fn apply(&mut self, _: ClusterTime, put: &Put) -> u64 {
-        if self.broken && put.value % 7 == 0 {
+        if self.broken && put.value.is_multiple_of(7) {
             self.put(*put);
         }
         self.put(*put)
@@ -68,11 +68,11 @@ impl Machine for Registers {
     }
 
     fn snapshot(&self) -> Self::Snapshot {
-        (self.registers.clone(), self.journal.clone())
+        (self.by_key.clone(), self.journal.clone())
     }
 
     fn restore(&mut self, snapshot: &Self::Snapshot) {
-        (self.registers, self.journal) = snapshot.clone();
+        (self.by_key, self.journal) = snapshot.clone();
     }
 
     fn describe(put: &Put) -> String {

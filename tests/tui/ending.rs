@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use lockscope::embedded::Config;
+use lockscope::server::{self, Options};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
+
 use super::pty::{Tui, lockscope, run};
 use super::support::etcd::free_port;
 
@@ -114,6 +119,36 @@ fn a_window_that_is_closed_ends_the_program() {
     let mut tui = alone();
     tui.close();
     tui.ends_unseen();
+}
+
+#[test]
+fn a_window_that_is_closed_ends_a_program_that_no_signal_reaches() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    // A quiet cluster: the program has nothing to draw by which it would notice.
+    let runtime = tokio::runtime::Runtime::new().unwrap();
+    let cluster = runtime.block_on(server::start(Options::new(Config::default()))).unwrap();
+    // In a session of its own it has no controlling terminal, as under a wrapper that was killed.
+    let script = format!(
+        "exec 3<&0; setsid /bin/sh -c 'echo $$ >{}; exec {} --prefix /quiet/ --endpoints {}' <&3 & read line",
+        file.display(),
+        env!("CARGO_BIN_EXE_lockscope"),
+        cluster.endpoints().join(",")
+    );
+    let mut tui = run("/bin/sh", &["-c", &script]).start();
+    tui.shows("No locks");
+    assert!((0..20).any(|_| tui.is_silent_for(Duration::from_secs(1))), "it draws, and would notice by that");
+    let pid: i32 = std::fs::read_to_string(&file).unwrap().trim().parse().unwrap();
+    let program = pidfd_open(Pid::from_raw(pid).unwrap(), PidfdFlags::empty()).unwrap();
+    tui.close();
+    let mut asked = [PollFd::new(&program, PollFlags::IN)];
+    let timeout = Timespec { tv_sec: 20, tv_nsec: 0 };
+    let ended = poll(&mut asked, Some(&timeout)).unwrap();
+    if ended == 0 {
+        rustix::process::kill_process(Pid::from_raw(pid).unwrap(), rustix::process::Signal::KILL).unwrap();
+    }
+    runtime.block_on(cluster.stop());
+    assert_eq!(ended, 1, "it goes on without a terminal");
 }
 
 /// Runs one of the tests below, which panic on purpose, in a terminal.

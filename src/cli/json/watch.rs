@@ -1,86 +1,136 @@
 //! One line of `watch`.
 
+use std::io::{self, Write};
+
 use jiff::Timestamp as At;
 use serde::Serialize;
 
-use super::{Hex, SCHEMA, Style, Text, lease_id};
+use super::{Harmless, Hex, SCHEMA, Style, Text, lease_id};
 use crate::cli::watch::Told;
-use crate::domain::{Revision, Timestamp};
-use crate::model::timeline::Party;
+use crate::domain::{ClusterId, Timestamp};
 use crate::model::{Cause, What};
 
-/// One thing that happened.
-#[derive(Debug, Serialize)]
-pub struct Line<'a> {
-    schema: &'static str,
-    event: &'static str,
-    at: Option<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    replayed: bool,
-    cluster_id: Option<Hex>,
-    revision: Revision,
-    #[serde(flatten)]
-    party: Option<Place<'a>>,
-    #[serde(flatten)]
-    more: More,
+/// Writes lines, one happening each.
+///
+/// Writing is most of what `watch` does, so a line is put together here instead of by serde:
+/// names need no escaping, and what a line has in common with the one before is kept.
+#[derive(Debug, Default)]
+pub struct Lines {
+    line: Object,
+    /// Time and cluster of the last line, and what a line says of them.
+    common: Option<(Option<Timestamp>, Option<ClusterId>, Vec<u8>)>,
 }
 
-#[derive(Debug, Serialize)]
-struct Place<'a> {
-    lock: Text<'a>,
-    key: Text<'a>,
-    lease: Option<Hex>,
-    create_revision: Revision,
-}
-
-/// What only some events have.
-#[derive(Debug, Serialize)]
-#[serde(untagged)]
-enum More {
-    Nothing {},
-    Cause { cause: &'static str },
-    Rewritten { former_lease: Option<Hex> },
-    Leader { from: Option<Hex>, to: Option<Hex>, term: u64 },
-    Alarm { member: Hex, alarm: String, raised: bool },
-    Gap { from_revision: Revision, to_revision: Revision },
-}
-
-impl<'a> Line<'a> {
-    /// The line for a happening.
-    pub fn of(told: &Told<'a>, style: Style) -> Self {
+impl Lines {
+    /// Writes the line for a happening.
+    ///
+    /// # Errors
+    /// Those of `to`.
+    pub fn write(&mut self, told: &Told<'_>, style: Style, to: &mut impl Write) -> io::Result<()> {
         let happening = told.happening;
-        let more = match &happening.what {
-            What::Enqueued(_) | What::Acquired(_) => More::Nothing {},
-            What::Released(_, cause) | What::WaiterGone(_, cause) => More::Cause { cause: self::cause(*cause) },
-            What::Rewritten { former_lease, .. } => More::Rewritten { former_lease: lease_id(*former_lease) },
+        let line = &mut self.line;
+        line.0.clear();
+        line.word("schema", SCHEMA);
+        line.word("event", event(&happening.what));
+        match &self.common {
+            Some((at, cluster, text)) if (*at, *cluster) == (told.at(), told.cluster) => line.0.extend_from_slice(text),
+            _ => {
+                let start = line.0.len();
+                line.word_or_null("at", told.at().and_then(rfc3339).as_deref());
+                if told.replayed {
+                    line.value("replayed").extend_from_slice(b"true");
+                }
+                line.hex("cluster_id", told.cluster.map(Into::into));
+                self.common = Some((told.at(), told.cluster, line.0[start..].to_vec()));
+            }
+        }
+        match happening.known_revision() {
+            Some(revision) => line.number("revision", revision),
+            None => line.value("revision").extend_from_slice(b"null"),
+        }
+        if let Some(party) = happening.what.party() {
+            line.text("lock", style.text(&party.lock));
+            line.text("key", style.text(&party.key));
+            line.hex("lease", lease_id(party.lease));
+            line.number("create_revision", party.create_revision.0);
+        }
+        match &happening.what {
+            What::Enqueued(_) | What::Acquired(_) => {}
+            What::Released(_, why) | What::WaiterGone(_, why) => line.word("cause", cause(*why)),
+            What::Rewritten { former_lease, .. } => line.hex("former_lease", lease_id(*former_lease)),
             What::LeaderChanged(change) => {
-                More::Leader { from: change.from.map(Into::into), to: change.to.map(Into::into), term: change.term.0 }
+                line.hex("from", change.from.map(Into::into));
+                line.hex("to", change.to.map(Into::into));
+                line.number("term", change.term.0);
             }
             What::Alarm(alarm, raised) => {
-                More::Alarm { member: alarm.member.into(), alarm: alarm.kind.name(), raised: *raised }
+                line.hex("member", Some(alarm.member.into()));
+                line.text("alarm", Style::default().text(alarm.kind.name().as_bytes()));
+                line.value("raised").extend_from_slice(if *raised { b"true" } else { b"false" });
             }
-            What::Gap { from, to } => More::Gap { from_revision: *from, to_revision: *to },
-        };
-        Self {
-            schema: SCHEMA,
-            event: event(&happening.what),
-            at: told.time(),
-            replayed: told.replayed,
-            cluster_id: told.cluster.map(Into::into),
-            revision: happening.revision,
-            party: happening.what.party().map(|party| Place::of(party, style)),
-            more,
+            What::Gap { from, to } => {
+                line.number("from_revision", from.0);
+                line.number("to_revision", to.0);
+            }
         }
+        line.0.extend_from_slice(b"}\n");
+        to.write_all(&line.0)
     }
 }
 
-impl<'a> Place<'a> {
-    fn of(party: &'a Party, style: Style) -> Self {
-        Self {
-            lock: style.text(&party.lock),
-            key: style.text(&party.key),
-            lease: lease_id(party.lease),
-            create_revision: party.create_revision,
+/// An object while it is written. Names are the program's own and need no escaping.
+#[derive(Debug, Default)]
+struct Object(Vec<u8>);
+
+impl Object {
+    /// Writes a name; its value is to follow.
+    fn value(&mut self, name: &'static str) -> &mut Vec<u8> {
+        self.0.extend_from_slice(if self.0.is_empty() { b"{\"" } else { b",\"" });
+        self.0.extend_from_slice(name.as_bytes());
+        self.0.extend_from_slice(b"\":");
+        &mut self.0
+    }
+
+    /// A word of the program's own, which needs no escaping either.
+    fn word(&mut self, name: &'static str, word: &str) {
+        let to = self.value(name);
+        to.push(b'"');
+        to.extend_from_slice(word.as_bytes());
+        to.push(b'"');
+    }
+
+    fn word_or_null(&mut self, name: &'static str, word: Option<&str>) {
+        match word {
+            Some(word) => self.word(name, word),
+            None => self.value(name).extend_from_slice(b"null"),
+        }
+    }
+
+    fn number(&mut self, name: &'static str, number: impl Serialize) {
+        serde_json::to_writer(self.value(name), &number).expect("a Vec takes everything");
+    }
+
+    fn hex(&mut self, name: &'static str, id: Option<Hex>) {
+        match id {
+            Some(id) => {
+                let to = self.value(name);
+                to.push(b'"');
+                id.write(to);
+                to.push(b'"');
+            }
+            None => self.value(name).extend_from_slice(b"null"),
+        }
+    }
+
+    fn text(&mut self, name: &'static str, text: Text<'_>) {
+        let to = self.value(name);
+        if text.is_plain() {
+            to.push(b'"');
+            to.extend_from_slice(text.bytes);
+            to.push(b'"');
+        } else {
+            let mut json = serde_json::Serializer::with_formatter(to, Harmless);
+            text.serialize(&mut json).expect("a Vec takes everything");
         }
     }
 }

@@ -69,10 +69,23 @@ impl Notice {
     /// Whether it tells of something that did not work.
     pub const fn is_error(&self) -> bool {
         match self {
-            Self::NothingToCopy(_) | Self::Command(_) | Self::NoLock(_) | Self::NothingToOpen => true,
-            Self::NotDone(..) | Self::NeedsEmbedded | Self::NoNode => true,
-            Self::Copied(_) | Self::Theme(_) | Self::Mouse(_) | Self::Refresh(_) | Self::RefreshLimit(_) => false,
-            Self::All(_) | Self::Done(_) | Self::SpeedLimit(_) | Self::IsolatedAlready(_) | Self::NoWay(_) => false,
+            Self::NothingToCopy(_)
+            | Self::Command(_)
+            | Self::NoLock(_)
+            | Self::NothingToOpen
+            | Self::NotDone(..)
+            | Self::NeedsEmbedded
+            | Self::NoNode => true,
+            Self::Copied(_)
+            | Self::Theme(_)
+            | Self::Mouse(_)
+            | Self::Refresh(_)
+            | Self::RefreshLimit(_)
+            | Self::All(_)
+            | Self::Done(_)
+            | Self::SpeedLimit(_)
+            | Self::IsolatedAlready(_)
+            | Self::NoWay(_) => false,
         }
     }
 }

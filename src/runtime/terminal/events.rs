@@ -7,6 +7,7 @@ use futures::StreamExt as _;
 use tokio::sync::mpsc;
 use tokio::task::AbortHandle;
 
+use super::super::hang_up::stdout_hung_up;
 use crate::input::{Chord, Code, Input, Mouse, MouseKind};
 
 /// Inputs that wait to be taken in; hands are slower than that.
@@ -43,8 +44,18 @@ impl Drop for Inputs {
 
 async fn read(send: mpsc::Sender<Input>, mut late: LateReply) {
     let mut events = EventStream::new();
-    // An error is the end, too: the terminal was closed, or the connection it was on.
-    while let Some(Ok(event)) = events.next().await {
+    let hung_up = stdout_hung_up();
+    tokio::pin!(hung_up);
+    loop {
+        let event = tokio::select! {
+            // The end first. crossterm does not tell it: at the end of its input it reads on and
+            // on, and where there is no shell to send a signal nobody else tells either.
+            biased;
+            () = &mut hung_up => return,
+            event = events.next() => event,
+        };
+        // An error is the end, too: the terminal was closed, or the connection it was on.
+        let Some(Ok(event)) = event else { return };
         let Some(input) = translate(event) else { continue };
         if !late.swallows(&input) && send.send(input).await.is_err() {
             return;

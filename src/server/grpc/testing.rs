@@ -15,9 +15,9 @@ use tonic::transport::server::TcpIncoming;
 use super::routes;
 use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, LeaseId, Member, MemberId, RaftIndex, Revision, Term};
+use crate::embedded::Board;
 use crate::embedded::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 use crate::mvcc::{Lessor, Request, Response, Store};
-use crate::embedded::Board;
 use crate::server::door::{Call, Door};
 
 /// A member that serves its API on loopback until it is dropped.

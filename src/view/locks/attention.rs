@@ -108,9 +108,9 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         let text = format!("another cluster answers here than before ({former})");
         notes.push(Note { severity: Severity::Warning, about: b"cluster".into(), text, target: None });
     }
-    if link.gaps > 0 {
+    if link.new_gaps() > 0 {
         let why = if facts.is_replaying() { "what was missed is being told" } else { "events were not seen" };
-        let text = format!("history has {}: {why}", quantity(link.gaps as usize, "gap"));
+        let text = format!("history has {}: {why}", quantity(link.new_gaps() as usize, "gap"));
         notes.push(Note { severity: Severity::Warning, about: b"watch".into(), text, target: None });
     }
 }

@@ -43,7 +43,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, top: usize, focu
     }
     let top = top.min(len.saturating_sub(usize::from(inner.height)));
     let shown: Vec<&Happening> = facts.timeline.iter().rev().skip(top).take(usize::from(inner.height)).collect();
-    let revisions: Vec<String> = shown.iter().map(|happening| grouped(happening.revision.0)).collect();
+    let revisions: Vec<String> = shown
+        .iter()
+        .map(|happening| happening.known_revision().map_or_else(|| "-".to_owned(), |revision| grouped(revision.0)))
+        .collect();
     let digits = revisions.iter().map(String::len).max().unwrap_or(0);
     for ((y, happening), revision) in (inner.top()..inner.bottom()).zip(shown).zip(revisions) {
         let line = line(happening, &revision, digits, usize::from(inner.width), facts, theme);

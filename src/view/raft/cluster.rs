@@ -35,8 +35,21 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected
     let inner = Panel::new(Line::from(title)).data(theme.span(data, Role::Muted)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Nodes, u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX), picture.nodes.len());
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
-    let spots: Vec<Spot<'_>> = picture.nodes.iter().map(|node| spot(picture, node, selected, theme)).collect();
-    ring::draw(canvas, inner, &spots, &edges(picture), &dots(picture, theme));
+    let nodes = in_ring(picture);
+    let spots: Vec<Spot<'_>> = nodes.iter().map(|node| spot(picture, node, selected, theme)).collect();
+    ring::draw(canvas, inner, &spots, &edges(picture, &nodes), &dots(picture, &nodes, theme));
+}
+
+/// The nodes in the order of the ring: whoever led last on top, where its lines are longest, the
+/// others behind it by their ids. So the ring turns when a leader is elected, and not before.
+fn in_ring(picture: &RaftPicture) -> Vec<&NodePicture> {
+    let led = picture.terms.iter().filter_map(|record| Some((record.term, record.leader?.0)));
+    let newest = led.filter(|(_, id)| raft::node(picture, *id).is_some()).max().map(|(_, id)| id);
+    let first = newest.or_else(|| raft::leader(picture).map(|node| node.id));
+    let at = picture.nodes.iter().position(|node| Some(node.id) == first).unwrap_or_default();
+    let mut nodes: Vec<&NodePicture> = picture.nodes.iter().collect();
+    nodes.rotate_left(at);
+    nodes
 }
 
 /// Whether what moves by itself is drawn: with reduced motion only while the clock stands still.
@@ -100,8 +113,7 @@ fn timer<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> Option
 
 /// The lines of the ring: between all pairs of a few nodes, and of many from the leader, along
 /// messages, and where something is cut.
-fn edges(picture: &RaftPicture) -> Vec<Edge> {
-    let nodes = &picture.nodes;
+fn edges(picture: &RaftPicture, nodes: &[&NodePicture]) -> Vec<Edge> {
     let leader = raft::leader(picture).map(|node| node.id);
     let mut edges = Vec::new();
     for (from, one) in nodes.iter().enumerate() {
@@ -123,11 +135,11 @@ fn edges(picture: &RaftPicture) -> Vec<Edge> {
     edges
 }
 
-fn dots<'a>(picture: &RaftPicture, theme: &Theme) -> Vec<Dot<'a>> {
+fn dots<'a>(picture: &RaftPicture, nodes: &[&NodePicture], theme: &Theme) -> Vec<Dot<'a>> {
     if !moves(picture, theme) {
         return Vec::new();
     }
-    let place = |id| picture.nodes.iter().position(|node| node.id == id);
+    let place = |id| nodes.iter().position(|node| node.id == id);
     let mut flights: Vec<&Flight> = picture.flights.iter().take(MOST).collect();
     flights.sort_by_key(|flight| (words::rank(flight), flight.id));
     let dot = |flight: &Flight| {
@@ -181,10 +193,27 @@ mod tests {
     #[test]
     fn many_nodes_have_only_the_lines_that_matter() {
         let mut picture = sample::picture();
+        let edges = |picture: &RaftPicture| edges(picture, &in_ring(picture));
         assert_eq!(edges(&picture).len(), 3, "from the leader only, of four nodes");
         picture.network.cuts = vec![(NodeId(1), NodeId(3))];
-        assert_eq!(edges(&picture).into_iter().find(|edge| edge.cut), Some(Edge { from: 0, to: 2, cut: true }));
+        assert_eq!(edges(&picture).into_iter().find(|edge| edge.cut), Some(Edge { from: 1, to: 3, cut: true }));
         picture.nodes[2].life = Life::Killed;
         assert_eq!(edges(&picture).len(), 2, "nothing leads to a node that is not there");
+    }
+
+    #[test]
+    fn the_ring_turns_when_a_leader_is_elected_and_not_before() {
+        let mut picture = sample::picture();
+        let order = |picture: &RaftPicture| in_ring(picture).iter().map(|node| node.id.0).collect::<Vec<_>>();
+        assert_eq!(order(&picture), [2, 3, 4, 1]);
+        picture.nodes[1].life = Life::Killed;
+        picture.nodes[2].role = RaftRole::Candidate;
+        assert_eq!(order(&picture), [2, 3, 4, 1]);
+        let elected = (NodeId(3), ClusterTime(41_000_000));
+        let term = crate::domain::Term(8);
+        picture.terms.push(crate::domain::raft::TermRecord { term, leader: Some(elected), ..picture.terms[2].clone() });
+        assert_eq!(order(&picture), [3, 4, 1, 2]);
+        picture.nodes.clear();
+        assert_eq!(order(&picture), [0; 0]);
     }
 }

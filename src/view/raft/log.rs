@@ -88,7 +88,7 @@ fn draw_head(canvas: &mut Canvas<'_>, inner: Rect, window: Window, entry: RaftIn
     let digits = u16::try_from(window.last.to_string().len()).unwrap_or(u16::MAX);
     let every = u64::from((digits + 1).div_ceil(window.cell));
     let mut free_from = inner.x + NAME - 1;
-    let shown = |index: &u64| index % every == 0 || *index == entry.0;
+    let shown = |index: &u64| index.is_multiple_of(every) || *index == entry.0;
     for index in (window.first..=window.last).filter(shown) {
         let text = index.to_string();
         let columns = u16::try_from(text.len()).unwrap_or(u16::MAX);
@@ -197,7 +197,7 @@ fn about<'a>(picture: &RaftPicture, index: RaftIndex, columns: usize, theme: &Th
     let committed = picture.nodes.iter().any(|node| index <= node.commit);
     let state = if committed { "committed" } else { "not committed" };
     let head = format!("{} of term {}", grouped(i64::try_from(index.0).unwrap_or(i64::MAX)), cell.term);
-    let tail = format!("  {state}, in {}", quantity(count, "log"));
+    let tail = format!("  {state}, on {}", quantity(count, "node"));
     let room = columns.saturating_sub(head.len() + 2 + tail.len()).max(8);
     Line::from(vec![
         theme.span(head, Role::Title),

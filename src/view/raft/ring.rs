@@ -60,7 +60,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, spots: &[Spot<'_>], edges: &[Ed
     }
     let (form, boxes) = placed(area, spots);
     let mut taken = Taken::new(area);
-    boxes.iter().for_each(|&spot| taken.fill(spot));
+    for &spot in &boxes {
+        taken.fill(spot);
+    }
     for edge in edges {
         draw_edge(canvas, edge, &boxes, &mut taken);
     }
@@ -78,16 +80,27 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, spots: &[Spot<'_>], edges: &[Ed
     let middle = area.x + area.width / 2;
     for (dot, x, y) in drawn {
         let columns = columns_of(&dot.label);
-        let (left, right) = (x.checked_sub(columns + 1), x + 2);
-        let order = if x < middle { [left, Some(right)] } else { [Some(right), left] };
-        // A blank on each side keeps it apart from its neighbours.
-        let free = |start: u16| taken.is_free(Rect::new(start.saturating_sub(1), y, columns + 2, 1), x);
-        if let Some(start) = order.into_iter().flatten().find(|&start| start >= area.x && free(start)) {
-            canvas.text(if start > x { x + 1 } else { x - 1 }, y, 1, " ", Role::Text);
-            canvas.line(start, y, columns, &dot.label);
-            taken.fill(Rect::new(start, y, columns, 1));
+        let Some(place) = beside(x, y, columns, x < middle, area).into_iter().find(|place| taken.is_free(*place, x))
+        else {
+            continue;
+        };
+        if place.y == y {
+            canvas.text(if place.x > x { x + 1 } else { x - 1 }, y, 1, " ", Role::Text);
         }
+        canvas.line(place.x, place.y, columns, &dot.label);
+        taken.fill(place);
     }
+}
+
+/// Where words of so many columns can stand that belong to a cell: beside it, away from the middle
+/// of the ring first, then above and below it.
+fn beside(x: u16, y: u16, columns: u16, is_left: bool, area: Rect) -> Vec<Rect> {
+    let start = x.saturating_sub(columns / 2).clamp(area.x, area.right().saturating_sub(columns).max(area.x));
+    let (left, right) = (x.checked_sub(columns + 1), x.checked_add(2));
+    let (first, second) = if is_left { (left, right) } else { (right, left) };
+    let level = [first, second].into_iter().flatten().map(|x| (x, y));
+    let others = [y.checked_sub(1), y.checked_add(1)].into_iter().flatten().map(|y| (start, y));
+    level.chain(others).map(|(x, y)| Rect { x, y, width: columns, height: 1 }).collect()
 }
 
 /// The form the labels are drawn in, and where each stands.
@@ -150,7 +163,7 @@ fn cells(part: f64, of: u16) -> u16 {
 /// that lines and words find room.
 fn are_apart(boxes: &[Rect], area: Rect) -> bool {
     boxes.iter().enumerate().all(|(at, one)| {
-        let (wide, high) = (GAP, u16::from(area.height > 9));
+        let (wide, high) = (GAP, if area.height > 9 { 2 } else { 0 });
         let around = Rect { width: one.width + wide, height: one.height + high, ..*one };
         boxes.iter().enumerate().all(|(other_at, other)| {
             let other = Rect { width: other.width + wide, height: other.height + high, ..*other };
@@ -198,7 +211,7 @@ fn path(from: Rect, to: Rect) -> Vec<(u16, u16)> {
     let steps = (x2 - x1).abs().max((y2 - y1).abs()).max(1);
     let mut cells: Vec<(u16, u16)> = Vec::new();
     for step in 0..=steps {
-        let between = |a: i32, b: i32| u16::try_from((a + (b - a) * step / steps) / 2).unwrap_or(0);
+        let between = |a: i32, b: i32| u16::try_from((a * steps + (b - a) * step) / steps / 2).unwrap_or(0);
         let cell = (between(x1, x2), between(y1, y2));
         // A blank stays between a label and what leads to it.
         let inside = |of: Rect| Rect { x: of.x.saturating_sub(1), width: of.width + 2, ..of }.contains(cell.into());
@@ -223,7 +236,7 @@ fn draw_edge(canvas: &mut Canvas<'_>, edge: &Edge, boxes: &[Rect], taken: &mut T
         // As thick everywhere: every other cell of a flat line, one in a row of a steep one.
         let own = if flat { x % 2 == 0 } else { before.replace(y) != Some(y) };
         let drawn = own && (at < whole || at >= cells.len() - whole);
-        if drawn && taken.is_free(Rect::new(x, y, 1, 1), u16::MAX) {
+        if drawn && taken.has_room(x, y) {
             canvas.text(x, y, 1, canvas.theme.glyphs.dot, Role::Muted);
         }
     }
@@ -245,7 +258,7 @@ fn place_of(dot: &Dot<'_>, boxes: &[Rect], taken: &Taken) -> Option<(u16, u16)> 
     let last = cells.len().checked_sub(1)?;
     let at = usize::try_from(dot.at.min(1_000)).unwrap_or(0) * last / 1_000;
     let near = [at, at.saturating_sub(1), (at + 1).min(last), at.saturating_sub(2), (at + 2).min(last)];
-    near.into_iter().map(|at| cells[at]).find(|&(x, y)| taken.is_free(Rect::new(x, y, 1, 1), u16::MAX))
+    near.into_iter().map(|at| cells[at]).find(|&(x, y)| taken.has_room(x, y))
 }
 
 /// Which cells something was drawn in that must not be drawn over.
@@ -274,14 +287,18 @@ impl Taken {
         }
     }
 
-    /// Whether a row of cells lies in the area and is free, the column `but` left out. The cell
-    /// to the left and to the right of it may lie outside.
+    /// Whether a row of cells lies in the area and is free with a cell on each side of it, the column
+    /// `but` left out.
     fn is_free(&self, cells: Rect, but: u16) -> bool {
-        let fits = cells.x >= self.area.x && cells.right() <= self.area.right().saturating_add(1);
-        fits && (cells.left()..cells.right()).filter(|&x| x != but).all(|x| match self.index(x, cells.y) {
-            Some(index) => !self.cells[index],
-            None => x == self.area.right() && cells.width > 1,
-        })
+        let inside = cells.x >= self.area.x && cells.right() <= self.area.right();
+        let around = cells.left().saturating_sub(1)..cells.right().saturating_add(1);
+        let taken = |x: u16| x != but && self.index(x, cells.y).is_some_and(|index| self.cells[index]);
+        inside && self.index(cells.x, cells.y).is_some() && !around.into_iter().any(taken)
+    }
+
+    /// Whether nothing was drawn in one cell of the area.
+    fn has_room(&self, x: u16, y: u16) -> bool {
+        self.index(x, y).is_some_and(|index| !self.cells[index])
     }
 }
 

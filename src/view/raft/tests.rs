@@ -113,7 +113,8 @@ fn roles_troubles_and_votes_have_their_looks() {
     assert!(shot.has_role("× n2 killed", &theme, Role::Error));
     assert!(shot.has_role("isolated", &theme, Role::Warning));
     assert!(shot.has_role("≈ n5 paused", &theme, Role::Warning));
-    assert!(shot.has_role("lost: vote in 8?", &theme, Role::Error));
+    let wide = raft(sample::election(5), 200, 60).draw(200, 60, &theme);
+    assert!(wide.has_role("lost: vote in 8?", &theme, Role::Error));
     assert!(shot.has_role("× cut", &theme, Role::Error));
     assert!(shot.has_role("voting", &theme, Role::Warning));
     let votes = shot.lines().into_iter().find(|line| line.contains("votes term 8 n1:")).unwrap();

@@ -28,13 +28,13 @@ struct Lanes {
 
 /// The lines: a head, a station each, why it goes no further, and where the entry is by now.
 pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &Theme) -> Vec<Line<'a>> {
-    let lanes = Lanes::of(picture, trace);
+    let across = Lanes::of(picture, trace);
     let Some(first) = trace.steps.first() else {
         return vec![Line::from(theme.span("nothing is known of its way", Role::Muted))];
     };
     let clock = exact_clock(trace.steps.last().unwrap_or(first).at).len();
-    let room = usize::from(columns).saturating_sub(clock + 1 + SINCE + 2 + lanes.width() + 1).max(12);
-    let mut lines = vec![head(&lanes, clock, theme)];
+    let room = usize::from(columns).saturating_sub(clock + 1 + SINCE + 2 + across.width() + 1).max(12);
+    let mut lines = vec![head(&across, clock, theme)];
     let mut has = Has::default();
     for step in &trace.steps {
         let since = step.at.since(first.at);
@@ -43,7 +43,7 @@ pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &The
             theme.span(format!("{:>clock$} ", exact_clock(step.at)), Role::Muted),
             theme.span(format!("{:>SINCE$}  ", plus(since)), Role::Muted),
         ];
-        spans.extend(lanes.row(step, theme));
+        spans.extend(across.row(step, theme));
         spans.push(Span::raw(" "));
         spans.push(theme.sentence(sentence, room, role));
         lines.push(Line::from(spans));
@@ -65,9 +65,10 @@ fn plus(since: Duration) -> String {
 }
 
 fn head<'a>(lanes: &Lanes, clock: usize, theme: &Theme) -> Line<'a> {
-    let names: String = lanes.nodes.iter().map(|node| format!("{:<1$}", node.to_string(), lanes.columns)).collect();
+    let columns = lanes.columns;
+    let names: Vec<String> = lanes.nodes.iter().map(|node| format!("{:<columns$}", node.to_string())).collect();
     let left = format!("{:>clock$} {:>SINCE$}  ", "clock", "since");
-    Line::from(vec![theme.span(left, Role::Muted), theme.span(names, Role::Title)])
+    Line::from(vec![theme.span(left, Role::Muted), theme.span(names.concat(), Role::Title)])
 }
 
 impl Lanes {

@@ -1,7 +1,7 @@
-//! The cluster's clock, as tasks can wait by it: slower than the wall's, faster, or standing.
+//! An embedded cluster's clock beside the wall's: slower, faster, or standing.
 //!
-//! One pair of reins moves it, and all clients read the same: what one of them said before
-//! another has the earlier time.
+//! One pair of reins moves it, those of the cluster's driver, and all clients read the same: what
+//! one of them said before another has the earlier time.
 
 use std::time::Duration;
 
@@ -18,26 +18,59 @@ pub struct Clock(watch::Receiver<Pace>);
 #[derive(Debug)]
 pub struct Reins(watch::Sender<Pace>);
 
-/// How the clock runs: what it told at a moment of the wall's clock, and how fast since then;
-/// at speed 0 it stands.
+/// How the clock runs: what it told at a moment of the wall's clock, and how fast since then.
 #[derive(Clone, Copy, Debug)]
 struct Pace {
     told: ClusterTime,
     at: Instant,
-    thousandths: u32,
-}
-
-/// A clock that tells `now` and runs at this speed, and its reins.
-pub fn clock(now: ClusterTime, speed: Speed) -> (Reins, Clock) {
-    let (reins, clock) = watch::channel(Pace { told: now, at: Instant::now(), thousandths: speed.0 });
-    (Reins(reins), Clock(clock))
+    speed: Speed,
+    frozen: bool,
 }
 
 impl Reins {
-    /// The cluster says what its clock tells now, how fast it runs, and whether it stands.
-    pub fn follow(&self, told: ClusterTime, speed: Speed, frozen: bool) {
-        let thousandths = if frozen { 0 } else { speed.0 };
-        self.0.send_replace(Pace { told, at: Instant::now(), thousandths });
+    /// A clock that tells `now` and runs at this speed.
+    pub fn start(now: ClusterTime, speed: Speed) -> Self {
+        Self(watch::Sender::new(Pace { told: now, at: Instant::now(), speed, frozen: false }))
+    }
+
+    /// The clock they move.
+    pub fn clock(&self) -> Clock {
+        Clock(self.0.subscribe())
+    }
+
+    /// The time.
+    pub fn now(&self) -> ClusterTime {
+        self.0.borrow().now()
+    }
+
+    /// When the clock will tell `at`, as it runs now; never while it stands.
+    pub fn instant(&self, at: ClusterTime) -> Option<Instant> {
+        self.0.borrow().instant(at)
+    }
+
+    /// How fast it runs when it runs.
+    pub fn speed(&self) -> Speed {
+        self.0.borrow().speed
+    }
+
+    /// Whether it stands.
+    pub fn is_frozen(&self) -> bool {
+        self.0.borrow().frozen
+    }
+
+    /// Runs at another speed from now on.
+    pub fn set_speed(&self, speed: Speed) {
+        self.0.send_modify(|pace| *pace = Pace { speed, ..pace.rebased() });
+    }
+
+    /// Stands, or runs on.
+    pub fn freeze(&self, frozen: bool) {
+        self.0.send_modify(|pace| *pace = Pace { frozen, ..pace.rebased() });
+    }
+
+    /// Stands at `at`, where a single step led.
+    pub fn stand_at(&self, at: ClusterTime) {
+        self.0.send_modify(|pace| *pace = Pace { told: at, frozen: true, ..pace.rebased() });
     }
 }
 
@@ -75,15 +108,20 @@ impl Clock {
 
 impl Pace {
     fn now(&self) -> ClusterTime {
-        self.told + scaled(self.at.elapsed(), u64::from(self.thousandths), 1000)
+        if self.frozen { self.told } else { self.told + scaled(self.at.elapsed(), u64::from(self.speed.0), 1000) }
     }
 
-    /// When the clock will tell `at`; never while it stands.
     fn instant(&self, at: ClusterTime) -> Option<Instant> {
-        let thousandths = u64::from(self.thousandths);
+        if self.frozen {
+            return None;
+        }
         // Rounded up: who is woken a moment too early finds that the time has not come.
-        let wait = |()| scaled(at.since(self.told), 1000, thousandths) + Duration::from_millis(1);
-        (thousandths > 0).then_some(()).map(wait).and_then(|wait| self.at.checked_add(wait))
+        let wait = scaled(at.since(self.told), 1000, u64::from(self.speed.0)) + Duration::from_micros(1);
+        self.at.checked_add(wait)
+    }
+
+    fn rebased(&self) -> Self {
+        Self { told: self.now(), at: Instant::now(), ..*self }
     }
 }
 
@@ -103,7 +141,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn half_the_speed_takes_twice_as_long() {
-        let (_reins, clock) = clock(seconds(5), Speed(500));
+        let clock = Reins::start(seconds(5), Speed(500)).clock();
         let start = Instant::now();
         clock.until(seconds(6)).await;
         let took = start.elapsed();
@@ -113,18 +151,20 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_waits_follows_the_reins() {
-        let (reins, clock) = clock(ClusterTime(0), Speed(1000));
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        let clock = reins.clock();
         let start = Instant::now();
         let waiting = tokio::spawn({
             let clock = clock.clone();
             async move { clock.until(seconds(10)).await }
         });
         tokio::time::sleep(Duration::from_secs(2)).await;
-        reins.follow(clock.now(), Speed(1000), true);
+        reins.freeze(true);
         tokio::time::sleep(Duration::from_secs(100)).await;
         assert!(!waiting.is_finished());
         assert_eq!(clock.now(), seconds(2));
-        reins.follow(clock.now(), Speed(4000), false);
+        reins.set_speed(Speed(4000));
+        reins.freeze(false);
         drop(reins);
         waiting.await.unwrap();
         let took = start.elapsed();
@@ -133,14 +173,34 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_step_of_a_standing_clock_ends_what_it_reaches() {
-        let (reins, clock) = clock(ClusterTime(0), Speed(1000));
-        reins.follow(seconds(1), Speed(1000), true);
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        let clock = reins.clock();
+        reins.stand_at(seconds(1));
         let waiting = tokio::spawn({
             let clock = clock.clone();
             async move { clock.until(seconds(2)).await }
         });
         tokio::task::yield_now().await;
-        reins.follow(seconds(2), Speed(1000), true);
+        reins.stand_at(seconds(2));
         waiting.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_new_speed_counts_from_now_on_only() {
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        tokio::time::advance(Duration::from_secs(2)).await;
+        reins.set_speed(Speed(4000));
+        tokio::time::advance(Duration::from_secs(1)).await;
+        assert_eq!(reins.now(), seconds(6));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn at_the_instant_of_a_time_the_clock_tells_it() {
+        for speed in [50, 137, 1000, 4000] {
+            let reins = Reins::start(ClusterTime(11), Speed(speed));
+            let at = ClusterTime(1_234_567);
+            tokio::time::advance(reins.instant(at).unwrap() - Instant::now()).await;
+            assert!(reins.now() >= at, "speed {speed}: {:?}", reins.now());
+        }
     }
 }

@@ -1,0 +1,89 @@
+//! The calls of recipes, made through the port.
+
+use std::time::Duration;
+
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::port::{
+    Compare, Delete, Etcd, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Txn, TxnDone, Want,
+};
+use crate::recipe::{Answer, Call};
+
+/// Makes a call and waits for its answer.
+///
+/// # Errors
+/// What the port says. What that means to a client is [`is_lost`]'s and the recipe's to know.
+pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
+    match call {
+        Call::Grant { ttl } => {
+            let seconds = i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX);
+            let granted = etcd.grant(LeaseId::NONE, seconds).await?;
+            let ttl = Duration::from_secs(u64::try_from(granted.ttl).unwrap_or(0));
+            Ok(Answer::Granted { lease: granted.lease, ttl })
+        }
+        Call::KeepAlive(lease) => etcd.keep_alive(lease).await.map(Answer::Renewed),
+        Call::Revoke(lease) => etcd.revoke(lease).await.map(|_| Answer::Revoked),
+        Call::Create { key, value, lease } => {
+            let when = vec![created(&key, Revision(0))];
+            let or_else = vec![Op::Range(Range { want: Want::Keys, ..Range::of(KeyRange::single(&key)) })];
+            let then = vec![Op::Put(Put { key, value, lease })];
+            let done = etcd.txn(Txn { when, then, or_else }).await?;
+            Ok(what_is_there(&done, lease))
+        }
+        Call::Look { key, created, queue } => {
+            let of = |range| Op::Range(Range { want: Want::Keys, ..Range::of(range) });
+            let then = vec![of(KeyRange::single(&key)), of(KeyRange::prefix(&queue))];
+            let done = etcd.txn(Txn { then, ..Txn::default() }).await?;
+            Ok(looked(&done, &key, created))
+        }
+        Call::Delete { key, created: by } => {
+            let when = vec![created(&key, by)];
+            let then = vec![Op::Delete(Delete { range: KeyRange::single(&key) })];
+            etcd.txn(Txn { when, then, ..Txn::default() }).await.map(|_| Answer::Deleted)
+        }
+    }
+}
+
+/// Whether an error says that the lease it was about is gone.
+pub fn is_lease_gone(error: &PortError) -> bool {
+    // etcd `rpctypes/error.go`, `ErrGRPCLeaseNotFound`.
+    matches!(error, PortError::Other { message, .. } if message.contains("requested lease not found"))
+}
+
+/// Whether an error says no: asking again elsewhere would not help.
+pub const fn is_refusal(error: &PortError) -> bool {
+    matches!(
+        error,
+        PortError::Denied { .. }
+            | PortError::Unauthenticated { .. }
+            | PortError::AuthFailed { .. }
+            | PortError::NoSpace { .. }
+            | PortError::TooLarge { .. }
+    )
+}
+
+fn created(key: &Key, by: Revision) -> Compare {
+    Compare { key: key.clone(), is: Ordering::Equal, to: Operand::Create(by) }
+}
+
+fn what_is_there(done: &TxnDone, lease: LeaseId) -> Answer {
+    let revision = done.header.revision;
+    match done.answers.first().and_then(|answer| page(answer)?.keys.first()) {
+        Some(there) => Answer::Created { revision, created: there.create_revision, lease: there.lease },
+        None => Answer::Created { revision, created: revision, lease },
+    }
+}
+
+fn looked(done: &TxnDone, key: &Key, created: Revision) -> Answer {
+    let keys = |at: usize| done.answers.get(at).and_then(page).map_or(&[][..], |page| &page.keys);
+    let present = keys(0).iter().any(|kv| kv.key == *key && kv.create_revision == created);
+    let older = keys(1).iter().filter(|kv| kv.create_revision < created);
+    let ahead = older.max_by_key(|kv| kv.create_revision).map(|KeyValue { key, .. }| key.clone());
+    Answer::Looked { revision: done.header.revision, present, ahead }
+}
+
+const fn page(answer: &OpDone) -> Option<&Page> {
+    match answer {
+        OpDone::Range(page) => Some(page),
+        OpDone::Put(_) | OpDone::Delete(_) => None,
+    }
+}

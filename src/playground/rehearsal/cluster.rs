@@ -1,0 +1,254 @@
+//! The embedded cluster as clients in virtual time see it.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::mem;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use super::requests;
+use crate::domain::raft::{ClusterTime, Fault, NodeId};
+use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision, Term};
+use crate::embedded::{Ask, Board, Cluster, Finished, LeaseQuestion, RequestId, Told};
+use crate::mvcc::Watch;
+use crate::playground::stage;
+use crate::playground::{ClientId, client};
+use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
+
+/// The cluster with the clients' calls and watches.
+pub struct Embedded {
+    cluster: Cluster,
+    /// Where each client is connected to, as a place among the nodes.
+    lines: BTreeMap<ClientId, usize>,
+    open: HashMap<RequestId, Open>,
+    /// When calls are given up.
+    late: BTreeSet<(ClusterTime, RequestId)>,
+    watches: BTreeMap<ClientId, Following>,
+    /// The revision of each node's store, as far as watches were told of it.
+    told: BTreeMap<NodeId, Revision>,
+    ready: Vec<(ClientId, Input)>,
+    leases: i64,
+}
+
+struct Open {
+    client: ClientId,
+    id: CallId,
+    call: Call,
+    node: NodeId,
+    late: ClusterTime,
+}
+
+struct Following {
+    id: WatchId,
+    watch: Watch,
+    next: Revision,
+    node: NodeId,
+}
+
+impl Embedded {
+    /// This cluster, without clients.
+    pub fn new(cluster: Cluster) -> Self {
+        Self {
+            cluster,
+            lines: BTreeMap::new(),
+            open: HashMap::new(),
+            late: BTreeSet::new(),
+            watches: BTreeMap::new(),
+            told: BTreeMap::new(),
+            ready: Vec::new(),
+            leases: 0,
+        }
+    }
+
+    /// The cluster itself.
+    pub const fn inner(&self) -> &Cluster {
+        &self.cluster
+    }
+
+    /// Does something to it.
+    pub fn fault(&mut self, now: ClusterTime, fault: Fault) -> Result<(), String> {
+        self.move_on(now);
+        self.cluster.fault(fault).map_err(|error| error.to_string())?;
+        if let Fault::Kill(node) = fault {
+            self.lose_watches(|following| following.node == node);
+        }
+        self.take_in(now);
+        Ok(())
+    }
+
+    /// The revision of the node that is furthest.
+    pub fn revision(&self) -> Revision {
+        let of = |node| self.cluster.store(node).read().unwrap_or_else(PoisonError::into_inner).revision();
+        self.cluster.nodes().into_iter().map(of).max().unwrap_or_default()
+    }
+
+    /// What changed in a range from a revision on, as the node knows it that is furthest.
+    pub fn changes(&self, range: &KeyRange, from: Revision) -> Vec<(Revision, KeyEvent)> {
+        if self.told.values().all(|told| *told < from) {
+            return Vec::new();
+        }
+        let Some((&node, _)) = self.told.iter().max_by_key(|(_, told)| **told) else { return Vec::new() };
+        let store = self.cluster.store(node);
+        let store = store.read().unwrap_or_else(PoisonError::into_inner);
+        let batch = Watch { prev_kv: true, ..Watch::of(range.clone()) }.batch(&store, from);
+        // Nobody compacts the store of a rehearsal.
+        batch.map_or_else(|_| Vec::new(), |batch| batch.changes.iter().map(told).collect())
+    }
+
+    /// The term of the leader; 0 without one.
+    pub fn led_term(&mut self) -> Term {
+        let Some(leader) = self.cluster.leader() else { return Term(0) };
+        let mut board = Board::default();
+        self.cluster.update_board(leader, &mut board);
+        board.term
+    }
+
+    fn node(&self, client: ClientId) -> NodeId {
+        let nodes = self.cluster.nodes();
+        let at = self.lines.get(&client).copied().unwrap_or(client.0 as usize);
+        nodes[at % nodes.len().max(1)]
+    }
+
+    /// A client leaves a member that does not answer as it should, and its watch there.
+    fn move_line(&mut self, client: ClientId, from: NodeId) {
+        if self.node(client) == from {
+            *self.lines.entry(client).or_insert(client.0 as usize) += 1;
+            let at = self.watches.get(&client).map(|following| following.id);
+            self.lose_watches(|following| Some(following.id) == at && following.node == from);
+        }
+    }
+
+    fn lose_watches(&mut self, is_lost: impl Fn(&Following) -> bool) {
+        let lost = self.watches.extract_if(.., |_, following| is_lost(following));
+        self.ready.extend(lost.map(|(client, following)| (client, Input::WatchLost(following.id))));
+    }
+
+    fn move_on(&mut self, to: ClusterTime) {
+        self.cluster.advance(to);
+        self.take_in(to);
+    }
+
+    /// Takes in what came to its end and what watches have to be told.
+    fn take_in(&mut self, now: ClusterTime) {
+        for Finished { request, outcome } in self.cluster.take_finished() {
+            let Some(open) = self.open.remove(&request) else { continue };
+            self.late.remove(&(open.late, request));
+            match outcome {
+                Ok(done) => self.answer(&open, done.told),
+                Err(_) => self.fail(&open),
+            }
+        }
+        while let Some(&(at, request)) = self.late.first().filter(|(at, _)| *at <= now) {
+            self.late.remove(&(at, request));
+            if let Some(open) = self.open.remove(&request) {
+                self.fail(&open);
+            }
+        }
+        self.tell_watches();
+    }
+
+    fn answer(&mut self, open: &Open, told: Told) {
+        let answer = match (&open.call, told) {
+            (call, Told::Response(response)) => requests::answer(call, response),
+            (Call::KeepAlive(_), Told::Lease(lease)) => Ok(Answer::Renewed(lease.granted > 0)),
+            (Call::Look { key, created, queue }, Told::Nothing) => {
+                let store = self.cluster.store(open.node);
+                let store = store.read().unwrap_or_else(PoisonError::into_inner);
+                requests::look(&store, key, *created, queue)
+            }
+            _ => Err(Failure::Refused),
+        };
+        self.ready.push((open.client, Input::Answer(open.id, answer)));
+    }
+
+    fn fail(&mut self, open: &Open) {
+        self.ready.push((open.client, Input::Answer(open.id, Err(Failure::Unanswered))));
+        self.move_line(open.client, open.node);
+    }
+
+    fn tell_watches(&mut self) {
+        for node in self.cluster.nodes() {
+            let store = self.cluster.store(node);
+            let store = store.read().unwrap_or_else(PoisonError::into_inner);
+            let revision = store.revision();
+            if self.told.insert(node, revision) == Some(revision) {
+                continue;
+            }
+            for (client, following) in self.watches.iter_mut().filter(|(_, following)| following.node == node) {
+                Self::tell(*client, following, &store, &mut self.ready);
+            }
+        }
+    }
+
+    fn tell(client: ClientId, following: &mut Following, store: &crate::mvcc::Store, to: &mut Vec<(ClientId, Input)>) {
+        if let Ok(batch) = following.watch.batch(store, following.next) {
+            following.next = batch.next;
+            let changed = |change| {
+                let (revision, event) = told(change);
+                (client, Input::Changed { watch: following.id, revision, event })
+            };
+            to.extend(batch.changes.iter().map(changed));
+        }
+    }
+}
+
+impl stage::Cluster for Embedded {
+    fn next(&self) -> Option<ClusterTime> {
+        let ready = (!self.ready.is_empty()).then(|| self.cluster.now());
+        let late = self.late.first().map(|(at, _)| *at);
+        [ready, late, self.cluster.next_event()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, to: ClusterTime) -> Vec<(ClientId, Input)> {
+        self.move_on(to);
+        mem::take(&mut self.ready)
+    }
+
+    fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
+        self.move_on(now);
+        let node = self.node(client);
+        self.leases += 1;
+        let ask = match (&call, requests::write(&call, LeaseId(FIRST_LEASE + self.leases))) {
+            (_, Some(request)) => Ask::Write(Arc::new(request)),
+            (Call::KeepAlive(lease), None) => Ask::Lease(LeaseQuestion::Renew(*lease)),
+            (_, None) => Ask::Barrier,
+        };
+        let late = now + DEADLINE;
+        let request = self.cluster.ask(node, ask);
+        self.open.insert(request, Open { client, id, call, node, late });
+        self.late.insert((late, request));
+        self.take_in(now);
+    }
+
+    fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
+        self.move_on(now);
+        let node = self.node(client);
+        let mut following = Following { id: watch, watch: Watch::of(range), next: from, node };
+        let store = self.cluster.store(node);
+        let store = store.read().unwrap_or_else(PoisonError::into_inner);
+        Self::tell(client, &mut following, &store, &mut self.ready);
+        drop(store);
+        self.watches.insert(client, following);
+    }
+
+    fn unwatch(&mut self, client: ClientId, watch: WatchId) {
+        if self.watches.get(&client).is_some_and(|following| following.id == watch) {
+            self.watches.remove(&client);
+        }
+    }
+
+    fn forget(&mut self, client: ClientId) {
+        self.watches.remove(&client);
+        self.open.retain(|_, open| open.client != client);
+        self.ready.retain(|(to, _)| *to != client);
+    }
+}
+
+/// The ids of leases begin here: long enough to look like one.
+const FIRST_LEASE: i64 = 0x6c6f_636b_0000_0000;
+
+/// As for clients on a real cluster.
+const DEADLINE: Duration = client::DEADLINE;
+
+fn told(change: &crate::mvcc::Change) -> (Revision, KeyEvent) {
+    (change.revision, change.key_event())
+}

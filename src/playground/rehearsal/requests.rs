@@ -1,0 +1,78 @@
+//! The calls of recipes as requests to the store, and its answers as theirs.
+
+use std::time::Duration;
+
+use crate::domain::{Key, KeyRange, LeaseId, Revision};
+use crate::mvcc::{
+    Compare, CompareResult, CompareTarget, DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request,
+    Response, SortOrder, SortTarget, Store, TxnRequest,
+};
+use crate::recipe::{Answer, Call, Failure};
+
+/// What of a call has to be agreed on; none when it is a question. `lease` is the id for a
+/// lease that is granted.
+pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
+    match call {
+        Call::Grant { ttl } => Some(Request::Grant { lease, ttl: i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX) }),
+        Call::Revoke(lease) => Some(Request::Revoke { lease: *lease }),
+        Call::Create { key, value, lease } => {
+            let put = PutRequest { key: key.clone(), value: value.clone(), lease: *lease, ..PutRequest::default() };
+            let get = RangeRequest { range: KeyRange::single(key), keys_only: true, ..RangeRequest::default() };
+            let (success, failure) = (vec![Op::Put(put)], vec![Op::Range(get)]);
+            Some(Request::Txn(TxnRequest { compare: vec![created(key, Revision(0))], success, failure }))
+        }
+        Call::Delete { key, created: by } => {
+            let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
+            let (compare, success) = (vec![created(key, *by)], vec![Op::Delete(delete)]);
+            Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
+        }
+        Call::KeepAlive(_) | Call::Look { .. } => None,
+    }
+}
+
+fn created(key: &Key, by: Revision) -> Compare {
+    let (range, result) = (KeyRange::single(key), CompareResult::Equal);
+    Compare { range, result, target: CompareTarget::Create(by) }
+}
+
+/// The answer to a call that was agreed on.
+pub fn answer(call: &Call, response: Result<Response, Error>) -> Result<Answer, Failure> {
+    let response = response.map_err(|error| match error {
+        Error::LeaseNotFound => Failure::LeaseGone,
+        _ => Failure::Refused,
+    })?;
+    match (call, response) {
+        (_, Response::Grant(granted)) => {
+            let ttl = Duration::from_secs(u64::try_from(granted.ttl).unwrap_or(0));
+            Ok(Answer::Granted { lease: granted.lease, ttl })
+        }
+        (_, Response::Revoke(_)) => Ok(Answer::Revoked),
+        (Call::Create { lease, .. }, Response::Txn(done)) => {
+            let there = done.responses.first().and_then(|response| match response {
+                OpResponse::Range(found) => found.kvs.first(),
+                _ => None,
+            });
+            let (created, lease) = there.map_or((done.revision, *lease), |kv| (kv.create_revision, kv.lease));
+            Ok(Answer::Created { revision: done.revision, created, lease })
+        }
+        (Call::Delete { .. }, Response::Txn(_)) => Ok(Answer::Deleted),
+        _ => Err(Failure::Refused),
+    }
+}
+
+/// Looks at a queue in a member's store.
+pub fn look(store: &Store, key: &Key, created: Revision, queue: &Key) -> Result<Answer, Failure> {
+    let of = |range| RangeRequest { range, keys_only: true, ..RangeRequest::default() };
+    let own = store.range(&of(KeyRange::single(key))).map_err(|_| Failure::Refused)?;
+    let older = RangeRequest {
+        limit: 1,
+        sort_order: SortOrder::Descend,
+        sort_target: SortTarget::Create,
+        max_create_revision: Revision(created.0 - 1),
+        ..of(KeyRange::prefix(queue))
+    };
+    let older = store.range(&older).map_err(|_| Failure::Refused)?;
+    let present = own.kvs.iter().any(|kv| kv.create_revision == created);
+    let ahead = older.kvs.first().map(|kv| kv.key.clone());
+    Ok(Answer::Looked { revision: own.revision, present, ahead })
+}

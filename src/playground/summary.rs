@@ -1,0 +1,179 @@
+//! A run in numbers and sentences: what `demo --headless` prints.
+//!
+//! Each expectation names its evidence. What was not seen is not claimed: a run in which nobody
+//! took the lock keeps no promise about order.
+
+use std::time::Duration;
+
+use super::tally::{Moment, OfLock};
+use super::{Cast, LockOf, Spread, Tally};
+use crate::domain::{Key, Term};
+
+/// What came of a run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Summary {
+    /// What was shown.
+    pub scenario: &'static str,
+    /// What fixed everybody's times.
+    pub seed: u64,
+    /// How long it was, on the cluster's clock.
+    pub length: Duration,
+    /// The lock that it was about.
+    pub lock: Key,
+    /// Every lock, the one that it was about first.
+    pub locks: Vec<LockSummary>,
+    /// How many leaders were elected, as far as was seen.
+    pub elections: usize,
+    /// How many terms began.
+    pub terms: u64,
+    /// The highest term.
+    pub term: Term,
+    /// What was expected.
+    pub expectations: Vec<Expectation>,
+    /// What happened, oldest first.
+    pub timeline: Vec<Moment>,
+    /// How many moments before those are left out.
+    pub timeline_cut: u64,
+}
+
+/// What came of one lock. The counts are those of [`OfLock`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LockSummary {
+    /// Which.
+    pub lock: LockOf,
+    /// How many clients there were.
+    pub clients: usize,
+    /// How often it was handed over.
+    pub handoffs: u64,
+    /// How often somebody held whose turn it was not.
+    pub fifo_violations: u64,
+    /// How often two believed at once that they held.
+    pub double_holders: u64,
+    /// How often it was taken.
+    pub acquired: u64,
+    /// How often it was let go in order.
+    pub released: u64,
+    /// How many clients crashed that held or waited.
+    pub crashed: u64,
+    /// How many of their keys went with the lease.
+    pub expired: u64,
+    /// How often a client noticed that it had lost its lease or key.
+    pub lost: u64,
+    /// How long it was waited for.
+    pub wait: Option<Spread>,
+    /// How long it was held.
+    pub hold: Option<Spread>,
+}
+
+/// Something that should be so, and whether it was.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Expectation {
+    /// What should be so.
+    pub text: &'static str,
+    /// Whether it was.
+    pub held: bool,
+    /// What was seen that tells so.
+    pub evidence: String,
+}
+
+impl Summary {
+    /// What the judge has to say of a run of this cast.
+    pub fn of(cast: &Cast, seed: u64, length: Duration, tally: &Tally) -> Self {
+        let (about, others): (Vec<_>, Vec<_>) = tally.locks().iter().partition(|(lock, _)| **lock == cast.lock);
+        let locks = about.iter().chain(&others).map(|(lock, of)| LockSummary::of(lock, of)).collect();
+        let (moments, timeline_cut) = tally.moments();
+        let mut timeline: Vec<_> = moments.cloned().collect();
+        // Terms are looked up afterwards.
+        timeline.sort_by_key(|moment| moment.at);
+        Self {
+            scenario: cast.scenario,
+            seed,
+            length,
+            lock: cast.lock.name().clone(),
+            locks,
+            elections: tally.elections(),
+            terms: tally.terms(),
+            term: tally.highest_term(),
+            expectations: vec![handed_over(cast, tally), in_order(tally), one_at_a_time(tally)],
+            timeline,
+            timeline_cut,
+        }
+    }
+
+    /// The lock that the run was about.
+    pub fn main(&self) -> Option<&LockSummary> {
+        self.locks.first()
+    }
+
+    /// How often somebody held whose turn it was not, on any lock.
+    pub fn fifo_violations(&self) -> u64 {
+        self.locks.iter().map(|lock| lock.fifo_violations).sum()
+    }
+
+    /// How often two believed at once that they held, on any lock.
+    pub fn double_holders(&self) -> u64 {
+        self.locks.iter().map(|lock| lock.double_holders).sum()
+    }
+
+    /// Whether all was as expected.
+    pub fn held(&self) -> bool {
+        self.expectations.iter().all(|expectation| expectation.held)
+    }
+}
+
+impl LockSummary {
+    fn of(lock: &LockOf, of: &OfLock) -> Self {
+        Self {
+            lock: lock.clone(),
+            clients: of.clients,
+            handoffs: of.handoffs,
+            fifo_violations: of.fifo_violations,
+            double_holders: of.double_holders,
+            acquired: of.acquired,
+            released: of.released,
+            crashed: of.crashed,
+            expired: of.expired,
+            lost: of.lost,
+            wait: of.waits(),
+            hold: of.holds(),
+        }
+    }
+}
+
+fn handed_over(cast: &Cast, tally: &Tally) -> Expectation {
+    let handoffs = tally.locks().get(&cast.lock).map_or(0, |lock| lock.handoffs);
+    let evidence = format!("{handoffs} {} of {}", plural(handoffs, "handoff"), cast.lock.name().escape_ascii());
+    Expectation { text: "the lock is handed from one client to the next", held: handoffs > 0, evidence }
+}
+
+fn in_order(tally: &Tally) -> Expectation {
+    let of = |count: fn(&OfLock) -> u64| tally.locks().values().map(count).sum::<u64>();
+    let (violations, judged, acquired) =
+        (of(|lock| lock.fifo_violations), of(|lock| lock.judged), of(|lock| lock.acquired));
+    let evidence = match first(tally, |lock| lock.first_out_of_turn.as_ref()) {
+        Some(first) => format!("{violations} of {judged} out of turn; {first}"),
+        None => format!("{judged} of {acquired} holders were looked up in the store's history: each was the oldest"),
+    };
+    let text = "who takes a lock has the oldest key of its queue";
+    // One that could not be looked up may have been out of turn.
+    Expectation { text, held: violations == 0 && judged > 0 && judged == acquired, evidence }
+}
+
+fn one_at_a_time(tally: &Tally) -> Expectation {
+    let of = |count: fn(&OfLock) -> u64| tally.locks().values().map(count).sum::<u64>();
+    let (doubles, acquired) = (of(|lock| lock.double_holders), of(|lock| lock.acquired));
+    let evidence = match first(tally, |lock| lock.first_double.as_ref()) {
+        Some(first) => format!("{doubles} times in {acquired}; {first}"),
+        None => format!("{acquired} holds, none began while another client believed it held"),
+    };
+    let text = "no two clients believe at the same time that they hold the same lock";
+    Expectation { text, held: doubles == 0 && acquired > 0, evidence }
+}
+
+fn first(tally: &Tally, of: impl Fn(&OfLock) -> Option<&String>) -> Option<&String> {
+    tally.locks().values().find_map(of)
+}
+
+fn plural(count: u64, one: &str) -> String {
+    if count == 1 { one.to_owned() } else { format!("{one}s") }
+}
