@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use etcd_client::{Client, Error, EventType, LockOptions, PutOptions, WatchOptions, WatchStream};
+use etcd_client::{
+    Client, Error, EventType, LeaseTimeToLiveOptions, LockOptions, PutOptions, WatchOptions, WatchStream,
+};
 use futures::future::join_all;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use support::embedded::Embedded;
@@ -28,6 +30,14 @@ fn on_a_cluster(test: impl AsyncFn(&Embedded)) {
 
 async fn at(cluster: &Embedded, n: usize) -> Client {
     Client::connect([&cluster.members[n].endpoint], None).await.expect("it serves")
+}
+
+/// Puts a key as soon as there is a leader: what was on its way to one that was lost comes to
+/// nothing, as with etcd.
+async fn put_somehow(client: &mut Client, key: &str) {
+    let put =
+        async { while !matches!(timeout(Duration::from_millis(500), client.put(key, "", None)).await, Ok(Ok(_))) {} };
+    timeout(CALL, put).await.expect("there is a leader soon");
 }
 
 /// Watches a key; the watch is made when this returns.
@@ -200,16 +210,52 @@ fn a_member_is_killed_and_started_while_thousands_of_calls_wait() {
             while waiting.load(Ordering::Relaxed) < calls.len() {
                 tokio::task::yield_now().await;
             }
-            put(&mut other, "meanwhile", Vec::new()).await;
+            put_somehow(&mut other, "meanwhile").await;
             fault(cluster, &format!("kill {name}")).await;
             let ended = timeout(CALL, join_all(calls)).await.expect("every call ends soon");
             let answered = ended.into_iter().filter(|call| call.as_ref().is_ok_and(Result::is_ok)).count();
             assert_eq!(answered, 0, "a member that was cut off and killed answered");
-            put(&mut other, "afterwards", Vec::new()).await;
+            put_somehow(&mut other, "afterwards").await;
             fault(cluster, "heal").await;
             fault(cluster, &format!("start {name}")).await;
             let mut again = at(cluster, n).await;
             assert_eq!(again.get("afterwards", None).await.expect("it is back").count(), 1);
+        }
+    });
+}
+
+#[test]
+fn a_member_that_missed_more_than_the_log_keeps_comes_back_with_everything() {
+    on_a_cluster(async |cluster| {
+        let mut client = at(cluster, 0).await;
+        let lease = client.lease_grant(600, None).await.expect("granted").id();
+        client.put("leased", "", Some(PutOptions::new().with_lease(lease))).await.expect("it is put");
+        let first = put(&mut client, "k/0", b"first".to_vec()).await;
+        fault(cluster, "kill n3").await;
+        let puts = stream::iter(0..25_000).map(|n| {
+            let mut client = client.clone();
+            async move { client.put(format!("k/{}", n % 100), n.to_string(), None).await }
+        });
+        puts.buffer_unordered(64).try_for_each(async |_| Ok(())).await.expect("they are put");
+        let last = put(&mut client, "k/0", b"last".to_vec()).await;
+        fault(cluster, "start n3").await;
+        let mut back = at(cluster, 2).await;
+        assert_eq!(back.get("k/0", None).await.expect("it is read").kvs()[0].value(), b"last");
+        let picture = cluster.control().picture().await.expect("it runs");
+        let n3 = picture.nodes.iter().find(|node| node.id.0 == 3).expect("it is there");
+        assert!(n3.snapshot.0 > 0, "its log began anew behind a snapshot");
+        let left = back.lease_time_to_live(lease, Some(LeaseTimeToLiveOptions::new().with_keys())).await.expect("told");
+        assert_eq!(left.keys(), [b"leased".to_vec()]);
+        let options = WatchOptions::new().with_prefix().with_start_revision(first);
+        let mut watch = watch(&mut back, "k/", Some(options)).await.expect("it watches");
+        let mut seen = first - 1;
+        while seen < last {
+            let answer = watch.message().await.expect("it goes on").expect("it goes on");
+            for event in answer.events() {
+                let revision = event.kv().expect("a key").mod_revision();
+                assert_eq!(revision, seen + 1, "each once and in order");
+                seen = revision;
+            }
         }
     });
 }

@@ -282,6 +282,24 @@ fn a_dropped_call_is_cancelled_and_the_connection_lives_on() {
 }
 
 #[test]
+fn many_calls_that_were_given_up_cost_the_connection_nothing() {
+    on_every_etcd("many_calls_that_were_given_up_cost_the_connection_nothing", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
+        let watch = WatchRange { id: WatchId(1), range: KeyRange::single(b"/a"), from: None };
+        let mut stream = etcd.watch(watch).await.unwrap();
+        assert!(matches!(next(&mut stream).await, WatchAnswer::Created { .. }));
+        cluster.pause(0);
+        let given_up = (0..500).map(|_| tokio::time::timeout(Duration::from_millis(100), etcd.status()));
+        assert!(futures::future::join_all(given_up).await.iter().all(Result::is_err), "{kind}");
+        cluster.resume(0);
+        let at = put(&etcd, "/a", "v").await;
+        let told = next(&mut stream).await;
+        assert!(matches!(&told, WatchAnswer::Events { changes, .. } if changes[0].0.0 == at), "{kind}: {told:?}");
+    });
+}
+
+#[test]
 fn a_client_survives_a_restart_of_its_member() {
     on_every_etcd("a_client_survives_a_restart_of_its_member", async |kind| {
         let mut cluster = kind.cluster().start();
