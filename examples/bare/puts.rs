@@ -5,7 +5,7 @@ use std::time::Duration;
 use clap::Args;
 use color_eyre::Result;
 use color_eyre::eyre::eyre;
-use etcd_client::{Client, KvClient};
+use etcd_client::{Client, KvClient, WatchOptions};
 use futures::future::try_join_all;
 use tokio::time::Instant;
 
@@ -30,6 +30,9 @@ pub struct Puts {
     /// How many keys each client puts in turn.
     #[arg(long, default_value_t = 1000)]
     keys: usize,
+    /// How many watch streams follow all of it meanwhile.
+    #[arg(long, default_value_t = 0)]
+    watches: usize,
 }
 
 impl Puts {
@@ -39,6 +42,14 @@ impl Puts {
         for (_, endpoint) in (0..self.connections.clamp(1, self.clients.max(1))).zip(endpoints.iter().cycle()) {
             connections.push(Client::connect([endpoint], None).await?.kv_client());
         }
+        let mut watching = Vec::new();
+        for (_, endpoint) in (0..self.watches).zip(endpoints.iter().cycle()) {
+            let mut client = Client::connect([endpoint], None).await?;
+            let options = WatchOptions::new().with_prefix();
+            let mut watch = client.watch(target.prefix.as_str(), Some(options)).await?;
+            watch.message().await?;
+            watching.push(tokio::spawn(async move { while let Ok(Some(_)) = watch.message().await {} }));
+        }
         let began = Instant::now();
         let end = began + Duration::from_secs_f64(self.secs);
         let clients = (0..self.clients).zip(connections.iter().cycle()).map(|(client, kv)| {
@@ -47,6 +58,7 @@ impl Puts {
         });
         let ended = try_join_all(clients).await?.into_iter().collect::<Result<Vec<_>>>()?;
         let length = began.elapsed().as_secs_f64();
+        watching.iter().for_each(tokio::task::JoinHandle::abort);
         let mut waits: Vec<_> = ended.into_iter().flatten().collect();
         waits.sort_unstable();
         let at = |thousandth: usize| waits.get((waits.len() * thousandth / 1000).min(waits.len() - 1));

@@ -79,6 +79,10 @@ impl Machine for Replica {
         self.read().snapshot()
     }
 
+    fn weight(&self) -> u64 {
+        self.read().records() as u64
+    }
+
     fn restore(&mut self, snapshot: &Snapshot) {
         let store = Store::restore(snapshot);
         // Their time starts when this node leads.

@@ -81,6 +81,11 @@ impl History {
         self.0.push_back(Record { revision, sub, event });
     }
 
+    /// How many changes there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// Takes the last change back if it is of `revision`.
     pub fn pop(&mut self, revision: Revision) -> Option<Event> {
         self.0.pop_back_if(|last| last.revision == revision).map(|record| record.event)

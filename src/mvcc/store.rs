@@ -67,6 +67,11 @@ impl Store {
         self.index.live()
     }
 
+    /// How many keys and changes there are: what a snapshot is made of.
+    pub fn records(&self) -> usize {
+        self.index.live() + self.history.len()
+    }
+
     /// Bytes that keys and history take up.
     pub fn size_in_use(&self) -> u64 {
         self.index.bytes()

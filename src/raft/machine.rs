@@ -30,6 +30,13 @@ pub trait Machine {
     /// The replicated state.
     fn snapshot(&self) -> Self::Snapshot;
 
+    /// How much work a snapshot is, in what commands add to the state. After one a node applies
+    /// that many more commands before it takes the next, so that those of a large state do not
+    /// take all of its time.
+    fn weight(&self) -> u64 {
+        0
+    }
+
     /// Puts the replicated state in place of what is there.
     fn restore(&mut self, snapshot: &Self::Snapshot);
 

@@ -19,6 +19,8 @@ pub(super) struct Image<M: Machine> {
     config: ClusterConfig,
     pub(super) membership: Membership,
     pub(super) state: M::Snapshot,
+    /// How much work it was.
+    weight: u64,
 }
 
 impl<M: Machine> Image<M> {
@@ -30,18 +32,21 @@ impl<M: Machine> Image<M> {
 
 impl<M: Machine> Node<M> {
     /// Takes a snapshot when enough was applied since the last one, and drops the entries it
-    /// has, but for a tail: who lags a little needs no snapshot.
+    /// has, but for a tail: who lags a little needs no snapshot. Of a state that grows with the
+    /// log each is taken after twice as long as the one before.
     pub(super) fn compact(&mut self, world: &mut World<M>) {
         let every = world.config.compact_after;
         let since = self.image.as_ref().map_or(RaftIndex(0), |image| image.index());
-        if self.applied.0 - since.0 <= every {
+        let pause = self.image.as_ref().map_or(every, |image| every.max(image.weight.min(self.machine.weight())));
+        if self.applied.0 - since.0 <= pause {
             return;
         }
         let log = self.raft.log();
         let at = noraft::LogIndex::new(self.applied.0);
         let Some((position, config)) = log.get_position_and_config(at) else { return };
         let (config, membership, state) = (config.clone(), self.membership.clone(), self.machine.snapshot());
-        self.image = Some(Arc::new(Image { position, config, membership, state }));
+        let weight = self.machine.weight();
+        self.image = Some(Arc::new(Image { position, config, membership, state, weight }));
 
         let cut = RaftIndex(self.applied.0.saturating_sub(every / 2));
         let log = self.raft.log();
@@ -120,6 +125,20 @@ mod tests {
         for note in notes {
             cluster.note(at, note);
         }
+    }
+
+    #[test]
+    fn of_a_large_state_the_next_snapshot_is_taken_after_as_many_entries() {
+        let mut cluster = Cluster::new(small(), |_| Notes { weight: 50, ..Notes::default() });
+        let leader = cluster.elected();
+        note_many(&mut cluster, leader, 0..15);
+        let first = cluster.node(leader).unwrap().snapshot();
+        assert!(first.0 > 0, "{first}");
+        note_many(&mut cluster, leader, 15..55);
+        assert_eq!(cluster.node(leader).unwrap().snapshot(), first);
+        note_many(&mut cluster, leader, 55..75);
+        let second = cluster.node(leader).unwrap().snapshot();
+        assert!(second.0 > 50, "{second}");
     }
 
     #[test]

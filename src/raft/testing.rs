@@ -12,6 +12,8 @@ pub(super) struct Notes {
     pub(super) notes: Vec<u32>,
     /// Since when it leads.
     pub(super) leads: Option<ClusterTime>,
+    /// What it says a snapshot of it costs.
+    pub(super) weight: u64,
 }
 
 /// A leader's machine of these notes this number by itself, a second after its lead began.
@@ -34,6 +36,9 @@ impl Machine for Notes {
     }
     fn snapshot(&self) -> Vec<u32> {
         self.notes.clone()
+    }
+    fn weight(&self) -> u64 {
+        self.weight
     }
     fn restore(&mut self, snapshot: &Vec<u32>) {
         self.notes.clone_from(snapshot);

@@ -14,6 +14,7 @@ mod convert;
 mod election;
 mod header;
 mod kv;
+mod large;
 mod lease;
 mod lock;
 mod maintenance;
@@ -38,6 +39,8 @@ use tonic::metadata::MetadataMap;
 use tonic::transport::Server;
 use tonic::transport::server::Router;
 use tonic::{Request, Status};
+use tower::layer::util::{Identity, Stack};
+use tower::util::MapResponseLayer;
 
 use self::auth::AuthServer;
 use self::bells::Bells;
@@ -64,15 +67,19 @@ const MAX_MESSAGE: usize = MAX_REQUEST + OVERHEAD;
 /// the connection is closed. etcd has no such limit, and a client may give up a thousand at once.
 const RESETS: usize = 1 << 16;
 
+/// The services of one member.
+pub(super) type Services = Router<Stack<MapResponseLayer<large::Reword>, Identity>>;
+
 /// The API of the member behind `door`, ready to be put on connections. It ends when `shutdown`
 /// is cancelled: requests that wait answer that the server stopped, and streams end.
 ///
 /// Has to be called in a runtime; the one task that is begun there is held by `tasks`.
-pub(super) fn routes(door: Door, shutdown: &CancellationToken, tasks: &TaskTracker) -> Router {
+pub(super) fn routes(door: Door, shutdown: &CancellationToken, tasks: &TaskTracker) -> Services {
     let api = Api::new(door, shutdown, tasks);
     // etcd sets no limit to streams of a connection: a client may have a lock request and a
     // watch for each of a thousand locks.
     Server::builder()
+        .layer(MapResponseLayer::new(large::in_etcds_words as large::Reword))
         .max_concurrent_streams(u32::MAX)
         .http2_max_pending_accept_reset_streams(Some(RESETS))
         .tcp_nodelay(true)

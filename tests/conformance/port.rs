@@ -242,6 +242,30 @@ fn a_full_database_is_an_alarm_and_an_error_of_its_own() {
 }
 
 #[test]
+fn what_is_too_large_is_refused_in_the_same_words() {
+    on_every_etcd("what_is_too_large_is_refused_in_the_same_words", async |kind| {
+        let cluster = kind.cluster().start();
+        let mut raw = etcd_client::Client::connect([cluster.endpoint(0)], None).await.unwrap();
+        raw.put("/a", vec![b'v'; 1_400_000], None).await.unwrap();
+        let expected = [
+            (1_600_000, tonic::Code::InvalidArgument, "etcdserver: request is too large"),
+            (3_000_000, tonic::Code::ResourceExhausted, "grpc: received message larger than max (3000009 vs. 2097152)"),
+        ];
+        for (size, code, text) in expected {
+            let refused = raw.put("/a", vec![b'v'; size], None).await.unwrap_err();
+            let etcd_client::Error::GRpcStatus(status) = refused else { panic!("{kind}: {refused}") };
+            assert_eq!((status.code(), status.message()), (code, text), "{kind}");
+        }
+        // An answer may be larger than any request.
+        for n in 0..4 {
+            raw.put(format!("/a/{n}"), vec![b'v'; 1_400_000], None).await.unwrap();
+        }
+        let etcd = client(&cluster.endpoint(0)).await;
+        assert_eq!(etcd.range(Range::of(KeyRange::prefix(b"/a"))).await.unwrap().keys.len(), 5, "{kind}");
+    });
+}
+
+#[test]
 fn a_dropped_call_is_cancelled_and_the_connection_lives_on() {
     on_every_etcd("a_dropped_call_is_cancelled_and_the_connection_lives_on", async |kind| {
         let cluster = kind.cluster().start();
@@ -254,6 +278,24 @@ fn a_dropped_call_is_cancelled_and_the_connection_lives_on() {
         assert!(error.to_string().contains(&cluster.endpoint(0)) && error.to_string().contains("0.2 s"), "{error}");
         cluster.resume(0);
         etcd.status().await.unwrap();
+    });
+}
+
+#[test]
+fn many_calls_that_were_given_up_cost_the_connection_nothing() {
+    on_every_etcd("many_calls_that_were_given_up_cost_the_connection_nothing", async |kind| {
+        let cluster = kind.cluster().start();
+        let etcd = client(&cluster.endpoint(0)).await;
+        let watch = WatchRange { id: WatchId(1), range: KeyRange::single(b"/a"), from: None };
+        let mut stream = etcd.watch(watch).await.unwrap();
+        assert!(matches!(next(&mut stream).await, WatchAnswer::Created { .. }));
+        cluster.pause(0);
+        let given_up = (0..500).map(|_| tokio::time::timeout(Duration::from_millis(100), etcd.status()));
+        assert!(futures::future::join_all(given_up).await.iter().all(Result::is_err), "{kind}");
+        cluster.resume(0);
+        let at = put(&etcd, "/a", "v").await;
+        let told = next(&mut stream).await;
+        assert!(matches!(&told, WatchAnswer::Events { changes, .. } if changes[0].0.0 == at), "{kind}: {told:?}");
     });
 }
 

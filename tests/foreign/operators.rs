@@ -86,7 +86,7 @@ fn a_member_joins_as_a_learner_is_promoted_and_leaves() {
         let peer = "--peer-urls=http://127.0.0.1:9";
         let added = ctl.run(&["member", "add", "n4", "--learner", peer]);
         let id = added.split_whitespace().nth(1).expect("Member <id> added").to_owned();
-        assert!(added.starts_with(&format!("Member {id} added to cluster ")), "{added}");
+        assert!(added.starts_with(&format!("Member {id:>16} added to cluster ")), "{added}");
         ctl.fails_with(&["member", "add", "n5", peer], "etcdserver: Peer URLs already exists");
         let second = ["member", "add", "n5", "--learner", "--peer-urls=http://127.0.0.1:10"];
         ctl.fails_with(&second, "etcdserver: too many learner members in cluster");
@@ -104,7 +104,7 @@ fn a_member_joins_as_a_learner_is_promoted_and_leaves() {
         assert_eq!(learner.run(&["put", "after", "2"]), "OK\n");
         assert_eq!(ctl.run(&["get", "after", "--print-value-only"]), "2\n");
         let removed = ctl.run(&["member", "remove", &id]);
-        assert!(removed.starts_with(&format!("Member {id} removed from cluster ")), "{removed}");
+        assert!(removed.starts_with(&format!("Member {id:>16} removed from cluster ")), "{removed}");
         ctl.fails_with(&["member", "remove", &id], "etcdserver: Member not found");
         assert_eq!(ctl.run(&["member", "list"]).lines().count(), 3);
         learner.fails(&["get", "after", "--command-timeout=1s"]);

@@ -245,8 +245,22 @@ impl Cluster {
     }
 
     /// Stops member `n` where it stands: it keeps its connections and answers nothing.
+    ///
+    /// # Panics
+    /// When it does not stand still.
     pub fn pause(&self, n: usize) {
         self.signal(n, "STOP");
+        // On a busy machine some of its threads may still run for a moment.
+        let id = self.members[n].process.as_ref().expect("the member runs").id().to_string();
+        let end = now() + START;
+        loop {
+            let state = Command::new("ps").args(["-o", "stat=", "-p", &id]).stdin(Stdio::null()).output();
+            if String::from_utf8_lossy(&state.expect("ps runs").stdout).trim_start().starts_with('T') {
+                return;
+            }
+            assert!(now() < end, "member {n} does not stand still");
+            pause(Duration::from_millis(1));
+        }
     }
 
     /// Lets a paused member go on.
