@@ -13,7 +13,7 @@ use lockscope::config::Connection;
 use lockscope::domain::raft::{ClusterTime, Fault, Speed};
 use lockscope::domain::{KeyRange, Term};
 use lockscope::embedded::Config;
-use lockscope::playground::clock::clock;
+use lockscope::pace::Reins;
 use lockscope::playground::dial::Members;
 use lockscope::playground::{Cast, ClientId, Company, Summary};
 use lockscope::port::{Client, Etcd, Range};
@@ -28,12 +28,13 @@ struct Playing {
     cast: Cast,
     company: Company,
     began: Instant,
-    _reins: lockscope::playground::clock::Reins,
+    _reins: Reins,
 }
 
 async fn play(endpoints: &[String], contenders: usize, began: Option<Term>) -> Playing {
     let cast = Cast::demo(contenders);
-    let (reins, clock) = clock(ClusterTime(0), Speed::default());
+    let reins = Reins::start(ClusterTime(0), Speed::default());
+    let clock = reins.clock();
     let members = Members::new(&Connection { endpoints: endpoints.to_vec(), ..Connection::default() });
     let company = Company::start(&cast, 7, |number| members.of(number), &clock, began).await;
     Playing { cast, company, began: Instant::now(), _reins: reins }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use super::clock::{Clock, Reins, clock};
 use super::dial::{Dial, Line};
 use super::{Cast, ClientId, Company, Summary};
 use crate::domain::raft::{ClusterTime, Speed};
 use crate::domain::{KeyRange, Timestamp};
+use crate::pace::{Clock, Reins};
 use crate::port::memory::Memory;
 use crate::port::{self, Etcd, Range};
 use crate::recipe::Input;
@@ -27,7 +27,8 @@ impl Dial for Only {
 
 /// An etcd that lives by the same clock as the company on it.
 async fn start(speed: Speed) -> (Memory, Company, Reins, Clock) {
-    let (reins, clock) = clock(ClusterTime(0), speed);
+    let reins = Reins::start(ClusterTime(0), speed);
+    let clock = reins.clock();
     let read = clock.clone();
     let etcd = Memory::new(port::Clock::new(move || Timestamp(i64::try_from(read.now().0 / 1000).unwrap_or(i64::MAX))));
     let company = Company::start(&Cast::demo(8), 7, |_| Only(etcd.clone()), &clock, None).await;
@@ -74,7 +75,7 @@ async fn a_crashed_client_is_seen_to_expire_and_comes_back() {
 async fn at_a_tenth_of_the_speed_a_tenth_happens_and_on_a_standing_clock_nothing() {
     let (etcd, company, reins, clock) = start(Speed(100)).await;
     sleep(Duration::from_secs(15)).await;
-    reins.follow(clock.now(), Speed(100), true);
+    reins.freeze(true);
     sleep(Duration::from_millis(10)).await;
     let revision = etcd.range(Range::of(KeyRange::prefix(b""))).await.unwrap().header.revision;
     sleep(Duration::from_secs(1)).await;
