@@ -13,7 +13,7 @@ use lockscope::config::Connection;
 use lockscope::domain::raft::{ClusterTime, Fault, Speed};
 use lockscope::domain::{KeyRange, Term};
 use lockscope::embedded::Config;
-use lockscope::pace::Reins;
+use lockscope::pace::{Clock, Reins};
 use lockscope::playground::dial::Members;
 use lockscope::playground::{Cast, ClientId, Company, Summary};
 use lockscope::port::{Client, Etcd, Range};
@@ -28,16 +28,18 @@ struct Playing {
     cast: Cast,
     company: Company,
     began: Instant,
-    _reins: Reins,
 }
 
-async fn play(endpoints: &[String], contenders: usize, began: Option<Term>) -> Playing {
+async fn play(endpoints: &[String], contenders: usize, clock: &Clock, began: Option<Term>) -> Playing {
     let cast = Cast::demo(contenders);
-    let reins = Reins::start(ClusterTime(0), Speed::default());
-    let clock = reins.clock();
     let members = Members::new(&Connection { endpoints: endpoints.to_vec(), ..Connection::default() });
-    let company = Company::start(&cast, 7, |number| members.of(number), &clock, began).await;
-    Playing { cast, company, began: Instant::now(), _reins: reins }
+    let company = Company::start(&cast, 7, |number| members.of(number), clock, began).await;
+    Playing { cast, company, began: Instant::now() }
+}
+
+/// A clock that runs as the wall's does: nobody has its reins.
+fn wall() -> Clock {
+    Reins::start(ClusterTime(0), Speed::default()).clock()
 }
 
 impl Playing {
@@ -68,7 +70,7 @@ async fn is_tidied_up(endpoint: &str, what: &str) {
 fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
     on_every_etcd("twelve_contenders_hold_in_order_and_leave_nothing_behind", async |version| {
         let cluster = version.cluster().start();
-        let playing = play(&cluster.endpoints(), 12, None).await;
+        let playing = play(&cluster.endpoints(), 12, &wall(), None).await;
         sleep(Duration::from_secs(5)).await;
         let summary = playing.stop().await;
         is_as_expected(&summary, &version.to_string());
@@ -82,7 +84,7 @@ fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
 fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
     on_every_etcd("a_crashed_clients_key_runs_out_and_the_next_one_holds", async |version| {
         let cluster = version.cluster().start();
-        let playing = play(&cluster.endpoints(), 3, None).await;
+        let playing = play(&cluster.endpoints(), 3, &wall(), None).await;
         sleep(Duration::from_secs(1)).await;
         for client in 1..=3 {
             playing.company.fault(ClientId(client), Input::Crash).await;
@@ -101,7 +103,7 @@ fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
 fn a_leader_that_is_killed_or_stands_still_breaks_no_order() {
     on_every_etcd("a_leader_that_is_killed_or_stands_still_breaks_no_order", async |version| {
         let mut cluster = version.cluster().members(3).start();
-        let playing = play(&cluster.endpoints(), 8, None).await;
+        let playing = play(&cluster.endpoints(), 8, &wall(), None).await;
         sleep(Duration::from_secs(2)).await;
         let first = leader(&cluster.endpoints(), None).await;
         cluster.kill(first);
@@ -127,7 +129,7 @@ fn the_embedded_cluster_on_sockets_is_a_cluster_like_any_other() {
     block_on(async {
         let server = server::start(server::Options::new(Config::default())).await.unwrap();
         let endpoints: Vec<_> = server.members.iter().map(|member| format!("http://{}", member.endpoint)).collect();
-        let playing = play(&endpoints, 8, Some(Term(0))).await;
+        let playing = play(&endpoints, 8, &server.clock(), Some(Term(0))).await;
         sleep(Duration::from_secs(2)).await;
         let first = leader(&endpoints, None).await;
         let node = server.members[first].node;
