@@ -86,13 +86,14 @@ impl<M: Machine> Node<M> {
         let at = noraft::LogIndex::new(index.0);
         let Some((_, config)) = self.raft.log().get_position_and_config(at) else { return "members".to_owned() };
         let Members { voters, incoming, learners } = config.into();
-        let ids = |ids: BTreeSet<NodeId>| ids.iter().map(|id| format!(" {id}")).collect::<String>();
-        let mut words = format!("members{}", ids(voters));
-        if !incoming.is_empty() {
-            words += &format!(", to be{}", ids(incoming));
-        }
-        if !learners.is_empty() {
-            words += &format!(", learner{}", ids(learners));
+        let parts = [("members", voters), (", to be", incoming), (", learner", learners)];
+        let mut words = String::new();
+        for (part, ids) in parts.into_iter().filter(|(_, ids)| !ids.is_empty()) {
+            words.push_str(part);
+            for id in ids {
+                words.push(' ');
+                words.push_str(&id.to_string());
+            }
         }
         words
     }
