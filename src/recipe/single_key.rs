@@ -180,14 +180,14 @@ mod tests {
         (single, id)
     }
 
-    fn created(lease: LeaseId) -> Result<Answer, Failure> {
-        Ok(Answer::Created { revision: Revision(12), created: Revision(9), lease })
+    fn created(lease: LeaseId) -> Answer {
+        Answer::Created { revision: Revision(12), created: Revision(9), lease }
     }
 
     #[test]
     fn whoever_created_the_key_holds() {
         let (mut single, id) = asking();
-        assert_eq!(beliefs(&single.step(NOW, Input::Answer(id, created(LEASE)))), [Belief::Holding]);
+        assert_eq!(beliefs(&single.step(NOW, Input::Answer(id, Ok(created(LEASE))))), [Belief::Holding]);
         let commands = single.step(NOW, Input::Release);
         assert_eq!(calls(&commands)[0].1, Call::Delete { key: "/one".into(), created: Revision(9) });
     }
@@ -195,7 +195,7 @@ mod tests {
     #[test]
     fn all_others_try_again_when_it_goes() {
         let (mut single, id) = asking();
-        let commands = single.step(NOW, Input::Answer(id, created(LeaseId(5))));
+        let commands = single.step(NOW, Input::Answer(id, Ok(created(LeaseId(5)))));
         let (watch, _, from) = watches(&commands).remove(0);
         assert_eq!((beliefs(&commands), from), (vec![Belief::Waiting], Revision(13)));
         let commands = single.step(NOW, Input::Changed { watch, revision: Revision(14), event: deleted("/one") });
@@ -206,7 +206,7 @@ mod tests {
     #[test]
     fn a_lost_watch_leads_to_another_try_a_little_later() {
         let (mut single, id) = asking();
-        let commands = single.step(NOW, Input::Answer(id, created(LeaseId(5))));
+        let commands = single.step(NOW, Input::Answer(id, Ok(created(LeaseId(5)))));
         let (watch, ..) = watches(&commands).remove(0);
         assert_eq!(set(&single.step(NOW, Input::WatchLost(watch)), Timer::Again), Some(NOW + AGAIN));
         assert!(matches!(calls(&single.step(NOW, Input::Timer(Timer::Again)))[0].1, Call::Create { .. }));
@@ -215,7 +215,7 @@ mod tests {
     #[test]
     fn a_lost_lease_ends_it() {
         let (mut single, id) = asking();
-        single.step(NOW, Input::Answer(id, created(LEASE)));
+        single.step(NOW, Input::Answer(id, Ok(created(LEASE))));
         assert_eq!(beliefs(&single.step(NOW, Input::LeaseLost)), [Belief::Lost]);
     }
 }
