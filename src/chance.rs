@@ -32,6 +32,7 @@ impl Chance {
     /// A number from 0 up to and with `most`.
     pub fn up_to(&mut self, most: u64) -> u64 {
         let scaled = u128::from(self.next()) * (u128::from(most) + 1);
+        // The upper half of 128 bits fits into 64.
         u64::try_from(scaled >> 64).unwrap_or(most)
     }
 

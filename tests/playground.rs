@@ -61,8 +61,8 @@ async fn client(endpoint: &str) -> Client {
 
 async fn is_tidied_up(endpoint: &str, what: &str) {
     let etcd = client(endpoint).await;
-    let keys = etcd.range(Range::of(KeyRange::prefix(b""))).await.unwrap().keys;
-    let leases = etcd.leases().await.unwrap();
+    let keys = etcd.range(Range::of(KeyRange::prefix(b""))).await.expect("the member answers").keys;
+    let leases = etcd.leases().await.expect("the member answers");
     assert!(keys.is_empty() && leases.is_empty(), "{what}: left behind {keys:?}, {leases:?}");
 }
 

@@ -109,9 +109,10 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                 biased;
                 () = cancelled.cancelled() => break,
                 fault = faults.recv(), if may_fault => {
-                    let Some(fault) = fault else { may_fault = false; continue };
+                    may_fault = fault.is_some();
+                    let Some(fault) = fault else { continue };
                     fault
-                },
+                }
                 input = self.next() => input,
             };
             self.tell(input).await;
@@ -316,14 +317,13 @@ fn follow<E: Etcd>(etcd: E, id: WatchId, range: KeyRange, from: Revision) -> Box
 fn batches(stream: impl WatchStream, id: WatchId) -> impl futures::Stream<Item = Input> + Send {
     let batches = futures::stream::unfold(Some(stream), move |stream| async move {
         let mut stream = stream?;
-        let lost = |()| (vec![Input::WatchLost(id)], None);
         Some(match stream.next().await {
             Ok(Some(WatchAnswer::Events { changes, .. })) => {
                 let changed = |(revision, event)| Input::Changed { watch: id, revision, event };
                 (changes.into_iter().map(changed).collect(), Some(stream))
             }
             Ok(Some(WatchAnswer::Created { .. } | WatchAnswer::Progress { .. })) => (Vec::new(), Some(stream)),
-            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => lost(()),
+            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => (vec![Input::WatchLost(id)], None),
         })
     });
     batches.flat_map(futures::stream::iter)

@@ -213,16 +213,14 @@ mod tests {
         ClusterTime(millis * 1000)
     }
 
-    fn granted() -> Answer {
-        Answer::Granted { lease: LEASE, ttl: TTL }
-    }
+    const GRANTED: Answer = Answer::Granted { lease: LEASE, ttl: TTL };
 
     /// A session whose grant was sent at 0 and answered at 500 ms.
     fn live() -> Session {
         let mut session = Session::new(TTL);
         let (id, call) = calls(&session.step(at(0), Input::Start)).remove(0);
         assert_eq!(call, Call::Grant { ttl: TTL });
-        let commands = session.step(at(500), Input::Answer(id, Ok(granted())));
+        let commands = session.step(at(500), Input::Answer(id, Ok(GRANTED)));
         assert_eq!(set(&commands, Timer::Heartbeat), Some(at(2_500)));
         assert_eq!(set(&commands, Timer::Expiry), Some(at(6_000)), "it counts from the sending");
         session
@@ -283,7 +281,7 @@ mod tests {
         let (new, _) = calls(&session.step(at(6_000), Input::Start)).remove(0);
         assert_ne!(old, new);
         assert!(session.step(at(6_100), Input::Answer(old, Ok(Answer::Renewed(true)))).is_empty());
-        session.step(at(6_200), Input::Answer(new, Ok(granted())));
+        session.step(at(6_200), Input::Answer(new, Ok(GRANTED)));
         assert_eq!(session.lease(), Some(LEASE));
     }
 
@@ -311,6 +309,6 @@ mod tests {
         let mut session = Session::new(TTL);
         let (id, _) = calls(&session.step(at(0), Input::Start)).remove(0);
         assert!(session.step(at(10), Input::Stop).is_empty() && !session.is_closed());
-        assert_eq!(calls(&session.step(at(20), Input::Answer(id, Ok(granted()))))[0].1, Call::Revoke(LEASE));
+        assert_eq!(calls(&session.step(at(20), Input::Answer(id, Ok(GRANTED))))[0].1, Call::Revoke(LEASE));
     }
 }
