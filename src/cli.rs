@@ -68,8 +68,8 @@ fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> 
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
-        None => return dashboard::run(Settings::read(cli)?.config),
-        Some(Command::Demo(args)) if !args.headless => return demo::show(args, Settings::read(cli)?.config),
+        None => dashboard::run(Settings::read(cli)?.config),
+        Some(Command::Demo(args)) if !args.headless => demo::show(args, Settings::read(cli)?.config),
         Some(command) => print(command, cli),
     }
 }

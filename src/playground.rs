@@ -14,9 +14,13 @@ mod calls;
 pub mod cast;
 pub mod client;
 pub mod company;
+#[cfg(test)]
+mod company_tests;
 mod contender;
 pub mod dial;
 mod journal;
+#[cfg(test)]
+mod orders;
 pub mod rehearsal;
 pub mod stage;
 pub mod summary;
@@ -73,6 +77,8 @@ pub enum Note {
     Client(Told),
     /// The store was looked at.
     Store(ClusterTime, Seen),
+    /// The run is over; what comes now is only evidence.
+    End,
 }
 
 /// What is seen of the store.

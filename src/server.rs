@@ -116,7 +116,7 @@ pub struct Stopped;
 pub async fn start(options: Options) -> Result<Server, StartError> {
     let shutdown = CancellationToken::new();
     let (commands, asked) = mpsc::channel(COMMANDS);
-    let cluster = Cluster::new(options.cluster.clone());
+    let cluster = Cluster::new(options.cluster);
     let driver = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
     let ((members, boards), clock) = (driver.served(), driver.clock());
     Ok(Server { members, control: Control(commands), clock, boards, shutdown, driver: tokio::spawn(driver.run()) })

@@ -39,7 +39,7 @@ use play::{Broken, Play, Seen};
 type Cluster = lockscope::raft::Cluster<registers::Registers>;
 
 /// How many runs without `LOCKSCOPE_SEEDS`.
-const RUNS: u64 = 2000;
+const RUNS: u64 = 1500;
 
 fn number(name: &str) -> Option<u64> {
     let text = env::var(name).ok()?;

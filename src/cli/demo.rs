@@ -78,7 +78,7 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
 /// Lets the clients meet in no time at all.
 fn in_virtual_time(cast: &Cast, options: &Options, length: Duration) -> Summary {
     let seed = options.cluster.seed;
-    let mut rehearsal = Rehearsal::new(cast, options.cluster.clone(), seed);
+    let mut rehearsal = Rehearsal::new(cast, options.cluster, seed);
     rehearsal.run(ClusterTime(0) + length);
     Summary::of(cast, seed, length, &rehearsal.stop())
 }

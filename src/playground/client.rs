@@ -18,7 +18,7 @@ use super::calls;
 use super::dial::{Dial, Line};
 use super::{ClientId, Note, Told, What};
 use crate::domain::raft::ClusterTime;
-use crate::domain::{KeyRange, Revision};
+use crate::domain::{KeyRange, LeaseId, Revision};
 use crate::pace::Clock;
 use crate::port::{Etcd, PortError, WatchAnswer, WatchRange, WatchStream};
 use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
@@ -29,6 +29,10 @@ pub const DEADLINE: Duration = Duration::from_millis(1_500);
 
 /// How long a client may take to give up what it has, by the wall's clock.
 const FAREWELL: Duration = Duration::from_secs(3);
+
+/// How long after a crash its lease can still be there, on the cluster's clock, with a change of
+/// leaders or two.
+const FORGOTTEN: Duration = Duration::from_mins(1);
 
 /// A client that runs.
 pub struct Client<R, D: Dial> {
@@ -45,6 +49,10 @@ pub struct Client<R, D: Dial> {
     timers: BTreeMap<Timer, ClusterTime>,
     /// What the recipe has to know next.
     known: VecDeque<Input>,
+    /// The lease that was granted last, and those of lives that ended in a crash, with when: what
+    /// is still there of them at the end is tidied up.
+    lease: Option<LeaseId>,
+    former: Vec<(LeaseId, ClusterTime)>,
     stopped: bool,
 }
 
@@ -84,6 +92,8 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             watch: None,
             timers: BTreeMap::new(),
             known: VecDeque::new(),
+            lease: None,
+            former: Vec::new(),
             stopped: false,
         }
     }
@@ -98,10 +108,11 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                 // The end first, then what is done to it: neither waits for a busy cluster.
                 biased;
                 () = cancelled.cancelled() => break,
-                fault = faults.recv(), if may_fault => match fault {
-                    Some(fault) => fault,
-                    None => { may_fault = false; continue }
-                },
+                fault = faults.recv(), if may_fault => {
+                    may_fault = fault.is_some();
+                    let Some(fault) = fault else { continue };
+                    fault
+                }
                 input = self.next() => input,
             };
             self.tell(input).await;
@@ -112,6 +123,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                 let input = self.next().await;
                 self.tell(input).await;
             }
+            self.tidy_up().await;
         };
         if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
             debug!(client = %self.id, "what it has runs out by itself: nobody takes it back");
@@ -168,6 +180,9 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                 Command::Report(standing) => self.say(What::Stands(standing)).await,
                 Command::Crashed => {
                     self.drop_everything();
+                    let now = self.clock.now();
+                    self.former.retain(|(_, at)| now.since(*at) < FORGOTTEN);
+                    self.former.extend(self.lease.take().map(|lease| (lease, now)));
                     self.say(What::Crashed).await;
                 }
                 Command::Stopped => {
@@ -176,6 +191,18 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     self.say(What::Stopped).await;
                 }
             }
+        }
+    }
+
+    /// Revokes what lives that ended in a crash left. In the run itself that runs out.
+    async fn tidy_up(&mut self) {
+        if self.former.is_empty() {
+            return;
+        }
+        let Ok(Line { etcd, .. }) = self.dial.dial(None).await else { return };
+        for (lease, _) in std::mem::take(&mut self.former) {
+            // Most of them are gone already, which is an error to the server.
+            let _ = calls::make(&etcd, Call::Revoke(lease)).await;
         }
     }
 
@@ -243,6 +270,9 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             self.give_up(endpoint);
             Failure::Unanswered
         });
+        if let Ok(Answer::Granted { lease, .. }) = answer {
+            self.lease = Some(lease);
+        }
         self.known.push_back(Input::Answer(call, answer));
     }
 
@@ -287,14 +317,13 @@ fn follow<E: Etcd>(etcd: E, id: WatchId, range: KeyRange, from: Revision) -> Box
 fn batches(stream: impl WatchStream, id: WatchId) -> impl futures::Stream<Item = Input> + Send {
     let batches = futures::stream::unfold(Some(stream), move |stream| async move {
         let mut stream = stream?;
-        let lost = |_| (vec![Input::WatchLost(id)], None);
         Some(match stream.next().await {
             Ok(Some(WatchAnswer::Events { changes, .. })) => {
                 let changed = |(revision, event)| Input::Changed { watch: id, revision, event };
                 (changes.into_iter().map(changed).collect(), Some(stream))
             }
             Ok(Some(WatchAnswer::Created { .. } | WatchAnswer::Progress { .. })) => (Vec::new(), Some(stream)),
-            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => lost(()),
+            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => (vec![Input::WatchLost(id)], None),
         })
     });
     batches.flat_map(futures::stream::iter)

@@ -42,6 +42,7 @@ pub struct Company {
     judge: JoinHandle<Tally>,
     /// What the judge knows.
     open: watch::Receiver<Open>,
+    notes: mpsc::Sender<Note>,
     all: DropGuard,
 }
 
@@ -94,13 +95,14 @@ impl Company {
             journal,
             judge,
             open: open.clone(),
+            notes,
             all: all.drop_guard(),
         };
         // The judge is there as long as the company is.
         let _ = open.wait_for(|open| open.read).await;
         for (id, habits) in &cast.clients {
             let contender = Contender::new(habits.clone(), Chance::new(seed, u64::from(id.0)));
-            let client = Client::new(*id, contender, dial(id.0), clock.clone(), notes.clone());
+            let client = Client::new(*id, contender, dial(id.0), clock.clone(), company.notes.clone());
             let (faults, done) = mpsc::channel(FAULTS);
             company.faults.insert(*id, faults);
             company.clients.spawn(client.run(done, company.leave.clone()));
@@ -118,12 +120,14 @@ impl Company {
 
     /// Lets the clients give up what they have, waits for the rest of the evidence, and ends.
     pub async fn stop(mut self) -> Tally {
+        // When nobody reads it the judge is gone, and so is what it would have told.
+        let _ = self.notes.send(Note::End).await;
         self.leave.cancel();
         while let Some(ended) = self.clients.join_next().await {
             resume_panic(ended);
         }
         let _ = tokio::time::timeout(REST, self.open.wait_for(|open| open.pending == 0)).await;
-        drop(self.all);
+        drop((self.all, self.notes));
         resume_panic(self.journal.await);
         match self.judge.await {
             Ok(tally) => tally,
@@ -140,6 +144,7 @@ async fn judge(mut tally: Tally, mut notes: mpsc::Receiver<Note>, judged: watch:
     let mut read = false;
     while let Some(note) = notes.recv().await {
         match note {
+            Note::End => tally.ends(),
             Note::Client(told) => tally.told(&told),
             Note::Store(at, Seen::Changed(changes)) => tally.changed(at, &changes),
             Note::Store(at, Seen::Term(term)) => tally.term_led(at, term),

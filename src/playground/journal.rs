@@ -72,18 +72,17 @@ impl<D: Dial> Journal<D> {
     }
 
     async fn follow(&mut self, etcd: &impl Etcd) -> Result<End, PortError> {
-        let next = match self.next {
-            Some(next) => next,
-            None => {
-                let page = etcd.range(Range::of(self.range.clone())).await?;
-                let (revision, term) = (page.header.revision, page.header.term);
-                if self.note(Seen::Term(term)).await.is_err()
-                    || self.note(Seen::Listed { revision, keys: page.keys }).await.is_err()
-                {
-                    return Ok(End::Unread);
-                }
-                revision.next()
+        let next = if let Some(next) = self.next {
+            next
+        } else {
+            let page = etcd.range(Range::of(self.range.clone())).await?;
+            let (revision, term) = (page.header.revision, page.header.term);
+            if self.note(Seen::Term(term)).await.is_err()
+                || self.note(Seen::Listed { revision, keys: page.keys }).await.is_err()
+            {
+                return Ok(End::Unread);
             }
+            revision.next()
         };
         self.next = Some(next);
         let ask = WatchRange { id: WatchId(1), range: self.range.clone(), from: Some(next) };

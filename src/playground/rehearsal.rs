@@ -16,6 +16,8 @@ use crate::recipe::Input;
 
 mod cluster;
 mod requests;
+#[cfg(test)]
+mod tests;
 
 use cluster::Embedded;
 
@@ -81,6 +83,7 @@ impl Rehearsal {
 
     /// Lets the clients give up what they have; what came of it all.
     pub fn stop(mut self) -> Tally {
+        self.tally.ends();
         let clients: Vec<_> = self.stage.clients.keys().copied().collect();
         for client in clients {
             self.tell(client, Input::Stop);

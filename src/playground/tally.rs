@@ -14,11 +14,13 @@ use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::domain::{Key, KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::{Belief, Standing, Step};
 
+mod lock;
 mod queue;
 mod samples;
 
-use queue::{Queue, Verdict};
-use samples::Samples;
+use lock::Acquisition;
+pub use lock::OfLock;
+use queue::Queue;
 pub use samples::Spread;
 
 /// How many moments are kept: the latest.
@@ -71,51 +73,7 @@ pub struct Tally {
     began: Option<Term>,
     highest: Term,
     led: BTreeSet<Term>,
-}
-
-/// What came of one lock.
-#[derive(Clone, Debug, Default)]
-pub struct OfLock {
-    /// How many clients there are.
-    pub clients: usize,
-    /// How often the store passed it on, from one client to the next.
-    pub handoffs: u64,
-    /// How often a client took it, by its own word.
-    pub acquired: u64,
-    /// How many of those the history could be asked about.
-    pub judged: u64,
-    /// How many of those whose turn it was not, or that took it before somebody older.
-    pub fifo_violations: u64,
-    /// How often a client took it while another believed that it held.
-    pub double_holders: u64,
-    /// How often it was let go in order.
-    pub released: u64,
-    /// How many clients crashed that held it or stood in its queue.
-    pub crashed: u64,
-    /// How many keys of crashed clients went with their leases.
-    pub expired: u64,
-    /// How often a client noticed that its lease or key was gone.
-    pub lost: u64,
-    /// The first of those whose turn it was not, in words.
-    pub first_out_of_turn: Option<String>,
-    /// The first of those that took it from another, in words.
-    pub first_double: Option<String>,
-    queue: Queue,
-    waits: Samples,
-    holds: Samples,
-    holders: BTreeMap<ClientId, Revision>,
-    last_acquired: Revision,
-    pending: Vec<Acquisition>,
-    left: BTreeMap<(Key, Revision), (ClientId, ClusterTime)>,
-}
-
-/// A client says that it holds.
-#[derive(Clone, Copy, Debug)]
-struct Acquisition {
-    at: ClusterTime,
-    client: ClientId,
-    created: Revision,
-    seen: Revision,
+    over: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -169,6 +127,12 @@ impl Tally {
         self.locks.values().map(|lock| lock.pending.len()).sum()
     }
 
+    /// The run is over: what clients do from now on, such as giving up what they have, is not of
+    /// it. The store's history is still taken in, as evidence.
+    pub const fn ends(&mut self) {
+        self.over = true;
+    }
+
     /// The run begins in this term: 0 for who starts the cluster.
     pub fn begins(&mut self, term: Term) {
         self.began = Some(term);
@@ -216,7 +180,13 @@ impl Tally {
         for (of, lock) in &mut self.locks {
             let ours = changes.iter().filter(|(_, event)| of.has(event.key()));
             for revision in ours.collect::<Vec<_>>().chunk_by(|one, other| one.0 == other.0) {
-                expired.extend(lock.change(at, revision).into_iter().map(|what| (of.name().clone(), what)));
+                let before = (lock.handoffs, lock.expired);
+                let gone = lock.change(at, revision);
+                if self.over {
+                    (lock.handoffs, lock.expired) = before;
+                } else {
+                    expired.extend(gone.into_iter().map(|what| (of.name().clone(), what)));
+                }
             }
             lock.queue.reach(last);
             lock.judge(|| of.name().escape_ascii().to_string());
@@ -226,16 +196,11 @@ impl Tally {
         }
     }
 
-    /// The store is at this revision, and everything up to it has been told.
-    pub fn reached(&mut self, revision: Revision) {
-        for (of, lock) in &mut self.locks {
-            lock.queue.reach(revision);
-            lock.judge(|| of.name().escape_ascii().to_string());
-        }
-    }
-
     /// A client says something of itself.
     pub fn told(&mut self, told: &Told) {
+        if self.over {
+            return;
+        }
         let Some(mut actor) = self.clients.remove(&told.client) else { return };
         match &told.what {
             What::Stands(standing) => self.stands(told.at, told.client, &mut actor, standing),
@@ -314,87 +279,6 @@ impl Tally {
         }
         self.moments.push_back(moment);
     }
-}
-
-impl OfLock {
-    /// How long clients waited that got it; none when nobody did.
-    pub fn waits(&self) -> Option<Spread> {
-        self.waits.spread()
-    }
-
-    /// How long it was held, by those that hold it no more.
-    pub fn holds(&self) -> Option<Spread> {
-        self.holds.spread()
-    }
-
-    /// Takes in the changes of one revision; what went with the leases of crashed clients.
-    fn change(&mut self, at: ClusterTime, changes: &[&(Revision, KeyEvent)]) -> Vec<(ClientId, Happening)> {
-        let mut expired = Vec::new();
-        for (revision, event) in changes {
-            match event {
-                KeyEvent::Put(kv) => self.queue.put(kv.create_revision, &kv.key, kv.lease),
-                KeyEvent::Delete { key, .. } => {
-                    let Some(created) = self.queue.delete(key) else { continue };
-                    if let Some((client, since)) = self.left.remove(&(key.clone(), created)) {
-                        self.expired += 1;
-                        expired.push((client, Happening::Expired(*revision, at.since(since))));
-                    }
-                }
-            }
-        }
-        if let Some((revision, _)) = changes.first()
-            && self.queue.settle(*revision)
-        {
-            self.handoffs += 1;
-        }
-        expired
-    }
-
-    fn acquire(&mut self, acquisition: Acquisition, name: impl Fn() -> String) {
-        let Acquisition { at, client, created, .. } = acquisition;
-        self.acquired += 1;
-        if let Some((other, token)) = self.holders.first_key_value() {
-            let what = format!("{client} (revision {created}) while {other} (revision {token}) believed it held");
-            self.double_holders += 1;
-            self.first_double.get_or_insert_with(|| in_words(at, &name(), &what));
-        }
-        self.holders.insert(client, created);
-        if created < self.last_acquired {
-            let what = format!("{client} (revision {created}) took it after revision {}", self.last_acquired);
-            self.fifo_violations += 1;
-            self.judged += 1;
-            self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
-        } else {
-            self.last_acquired = created;
-            self.pending.push(acquisition);
-            self.judge(name);
-        }
-    }
-
-    /// Looks up in the history whose turn it was, as far as that is known by now.
-    fn judge(&mut self, name: impl Fn() -> String) {
-        for acquisition in std::mem::take(&mut self.pending) {
-            let Acquisition { at, client, created, seen } = acquisition;
-            match self.queue.first_at(seen) {
-                Verdict::NotYet => self.pending.push(acquisition),
-                Verdict::Unknown => {}
-                Verdict::First(first) => {
-                    self.judged += 1;
-                    if first != Some(created) {
-                        let first = first.map_or("nobody".into(), |first| format!("revision {first}"));
-                        let what = format!("{client} (revision {created}) took it when, at {seen}, {first} was first");
-                        self.fifo_violations += 1;
-                        self.first_out_of_turn.get_or_insert_with(|| in_words(at, &name(), &what));
-                    }
-                }
-            }
-        }
-    }
-}
-
-fn in_words(at: ClusterTime, name: &str, what: &str) -> String {
-    let seconds = at.since(ClusterTime(0)).as_secs_f64();
-    format!("{name} at {seconds:.3} s: {what}")
 }
 
 impl LockOf {

@@ -125,8 +125,10 @@ mod tests {
         cluster.run(millis(20));
         let id = cluster.other(leader);
         let before = cluster.picture().nodes.into_iter().find(|node| node.id == id).unwrap();
+        let vote = cluster.nodes[&id].raft.voted_for();
         cluster.do_(Fault::Kill(id));
         cluster.do_(Fault::Start(id));
+        assert_eq!(cluster.nodes[&id].raft.voted_for(), vote);
         let after = cluster.picture().nodes.into_iter().find(|node| node.id == id).unwrap();
         assert_eq!((after.term, after.voted_for, after.last), (before.term, before.voted_for, before.last));
         assert_eq!(after.log, before.log);

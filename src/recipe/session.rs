@@ -200,3 +200,115 @@ impl Recipe for Session {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{calls, set};
+    use super::*;
+
+    const TTL: Duration = Duration::from_secs(6);
+    const LEASE: LeaseId = LeaseId(7);
+
+    fn at(millis: u64) -> ClusterTime {
+        ClusterTime(millis * 1000)
+    }
+
+    const GRANTED: Answer = Answer::Granted { lease: LEASE, ttl: TTL };
+
+    /// A session whose grant was sent at 0 and answered at 500 ms.
+    fn live() -> Session {
+        let mut session = Session::new(TTL);
+        let (id, call) = calls(&session.step(at(0), Input::Start)).remove(0);
+        assert_eq!(call, Call::Grant { ttl: TTL });
+        let commands = session.step(at(500), Input::Answer(id, Ok(GRANTED)));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(2_500)));
+        assert_eq!(set(&commands, Timer::Expiry), Some(at(6_000)), "it counts from the sending");
+        session
+    }
+
+    fn heartbeat(session: &mut Session, now: ClusterTime) -> CallId {
+        let (id, call) = calls(&session.step(now, Input::Timer(Timer::Heartbeat))).remove(0);
+        assert_eq!(call, Call::KeepAlive(LEASE));
+        id
+    }
+
+    #[test]
+    fn a_lease_is_renewed_every_third_of_its_time() {
+        let mut session = live();
+        let id = heartbeat(&mut session, at(2_500));
+        let commands = session.step(at(2_600), Input::Answer(id, Ok(Answer::Renewed(true))));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(4_600)));
+        assert_eq!(set(&commands, Timer::Expiry), Some(at(8_500)));
+        assert_eq!(session.lease(), Some(LEASE));
+    }
+
+    #[test]
+    fn a_heartbeat_that_fails_is_sent_again_soon() {
+        let mut session = live();
+        let id = heartbeat(&mut session, at(2_500));
+        let commands = session.step(at(4_000), Input::Answer(id, Err(Failure::Unanswered)));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(4_000) + AGAIN));
+        assert_eq!(set(&commands, Timer::Expiry), None, "the lease has not become longer");
+        heartbeat(&mut session, at(4_200));
+    }
+
+    #[test]
+    fn the_session_is_lost_when_the_server_says_so() {
+        for gone in [Ok(Answer::Renewed(false)), Err(Failure::LeaseGone)] {
+            let mut session = live();
+            let id = heartbeat(&mut session, at(2_500));
+            session.step(at(2_600), Input::Answer(id, gone));
+            assert!(session.is_lost() && session.lease().is_none());
+        }
+    }
+
+    #[test]
+    fn the_session_is_lost_when_its_time_is_up_whoever_answers_later() {
+        let mut session = live();
+        session.step(at(6_000), Input::Timer(Timer::Expiry));
+        assert!(session.is_lost());
+        let mut session = live();
+        let id = heartbeat(&mut session, at(2_500));
+        session.step(at(6_000), Input::Answer(id, Ok(Answer::Renewed(true))));
+        assert!(session.is_lost(), "the answer lay about while the client stood still");
+    }
+
+    #[test]
+    fn a_lost_session_can_begin_anew_and_old_answers_mean_nothing_to_it() {
+        let mut session = live();
+        let old = heartbeat(&mut session, at(2_500));
+        session.step(at(6_000), Input::Timer(Timer::Expiry));
+        let (new, _) = calls(&session.step(at(6_000), Input::Start)).remove(0);
+        assert_ne!(old, new);
+        assert!(session.step(at(6_100), Input::Answer(old, Ok(Answer::Renewed(true)))).is_empty());
+        session.step(at(6_200), Input::Answer(new, Ok(GRANTED)));
+        assert_eq!(session.lease(), Some(LEASE));
+    }
+
+    #[test]
+    fn a_grant_that_is_not_answered_is_asked_for_again() {
+        let mut session = Session::new(TTL);
+        let (id, _) = calls(&session.step(at(0), Input::Start)).remove(0);
+        let commands = session.step(at(100), Input::Answer(id, Err(Failure::Unanswered)));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(100) + AGAIN));
+        let (again, call) = calls(&session.step(at(300), Input::Timer(Timer::Heartbeat))).remove(0);
+        assert!(again != id && call == Call::Grant { ttl: TTL });
+    }
+
+    #[test]
+    fn stopping_revokes_what_was_granted_and_what_is_granted_yet() {
+        let mut session = live();
+        let (id, call) = calls(&session.step(at(700), Input::Stop)).remove(0);
+        assert_eq!((call, session.lease()), (Call::Revoke(LEASE), None));
+        session.step(at(800), Input::Answer(id, Err(Failure::Unanswered)));
+        let (again, call) = calls(&session.step(at(1_000), Input::Timer(Timer::Heartbeat))).remove(0);
+        assert_eq!(call, Call::Revoke(LEASE));
+        session.step(at(1_100), Input::Answer(again, Err(Failure::LeaseGone)));
+        assert!(session.is_closed(), "gone is as good as revoked");
+
+        let mut session = Session::new(TTL);
+        let (id, _) = calls(&session.step(at(0), Input::Start)).remove(0);
+        assert!(session.step(at(10), Input::Stop).is_empty() && !session.is_closed());
+        assert_eq!(calls(&session.step(at(20), Input::Answer(id, Ok(GRANTED))))[0].1, Call::Revoke(LEASE));
+    }
+}

@@ -164,3 +164,58 @@ impl Recipe for SingleKey {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::{beliefs, calls, deleted, set, watches};
+    use super::*;
+
+    const NOW: ClusterTime = ClusterTime(5_000_000);
+    const LEASE: LeaseId = LeaseId(0x1a);
+
+    fn asking() -> (SingleKey, CallId) {
+        let mut single = SingleKey::new("/one".into(), b"me".to_vec());
+        let (id, call) = calls(&single.step(NOW, Input::Leased(LEASE))).remove(0);
+        assert_eq!(call, Call::Create { key: "/one".into(), value: b"me".to_vec(), lease: LEASE });
+        (single, id)
+    }
+
+    fn created(lease: LeaseId) -> Answer {
+        Answer::Created { revision: Revision(12), created: Revision(9), lease }
+    }
+
+    #[test]
+    fn whoever_created_the_key_holds() {
+        let (mut single, id) = asking();
+        assert_eq!(beliefs(&single.step(NOW, Input::Answer(id, Ok(created(LEASE))))), [Belief::Holding]);
+        let commands = single.step(NOW, Input::Release);
+        assert_eq!(calls(&commands)[0].1, Call::Delete { key: "/one".into(), created: Revision(9) });
+    }
+
+    #[test]
+    fn all_others_try_again_when_it_goes() {
+        let (mut single, id) = asking();
+        let commands = single.step(NOW, Input::Answer(id, Ok(created(LeaseId(5)))));
+        let (watch, _, from) = watches(&commands).remove(0);
+        assert_eq!((beliefs(&commands), from), (vec![Belief::Waiting], Revision(13)));
+        let commands = single.step(NOW, Input::Changed { watch, revision: Revision(14), event: deleted("/one") });
+        assert!(matches!(calls(&commands)[0].1, Call::Create { .. }));
+        assert_eq!(single.standing().belief, Belief::Waiting, "somebody else may be quicker");
+    }
+
+    #[test]
+    fn a_lost_watch_leads_to_another_try_a_little_later() {
+        let (mut single, id) = asking();
+        let commands = single.step(NOW, Input::Answer(id, Ok(created(LeaseId(5)))));
+        let (watch, ..) = watches(&commands).remove(0);
+        assert_eq!(set(&single.step(NOW, Input::WatchLost(watch)), Timer::Again), Some(NOW + AGAIN));
+        assert!(matches!(calls(&single.step(NOW, Input::Timer(Timer::Again)))[0].1, Call::Create { .. }));
+    }
+
+    #[test]
+    fn a_lost_lease_ends_it() {
+        let (mut single, id) = asking();
+        single.step(NOW, Input::Answer(id, Ok(created(LEASE))));
+        assert_eq!(beliefs(&single.step(NOW, Input::LeaseLost)), [Belief::Lost]);
+    }
+}

@@ -1,12 +1,13 @@
-//! A store for tests of recipes: the six calls, leases, and the history, and nothing else.
+//! For tests of recipes: a store that knows the six calls, leases, and its history; and ways to
+//! find something among commands.
 //!
-//! It answers at once and in order; delays, losses and the order of things are for the tests
-//! to choose.
+//! The store answers at once and in order; delays, losses and the order of things are for the
+//! tests to choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Answer, Call, Failure};
+use super::{Answer, Belief, Call, CallId, Command, Failure, Timer, WatchId};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
 
@@ -132,4 +133,49 @@ impl Store {
         }
         self.changes.push((self.revision, KeyEvent::Delete { key, previous }));
     }
+}
+
+/// The calls among commands.
+pub fn calls(commands: &[Command]) -> Vec<(CallId, Call)> {
+    let call = |command: &Command| match command {
+        Command::Call(id, call) => Some((*id, call.clone())),
+        _ => None,
+    };
+    commands.iter().filter_map(call).collect()
+}
+
+/// The watches among commands.
+pub fn watches(commands: &[Command]) -> Vec<(WatchId, KeyRange, Revision)> {
+    let watch = |command: &Command| match command {
+        Command::Watch { watch, range, from } => Some((*watch, range.clone(), *from)),
+        _ => None,
+    };
+    commands.iter().filter_map(watch).collect()
+}
+
+/// The beliefs that are reported.
+pub fn beliefs(commands: &[Command]) -> Vec<Belief> {
+    let belief = |command: &Command| match command {
+        Command::Report(standing) => Some(standing.belief),
+        _ => None,
+    };
+    commands.iter().filter_map(belief).collect()
+}
+
+/// When a timer is set to.
+pub fn set(commands: &[Command], which: Timer) -> Option<ClusterTime> {
+    commands.iter().find_map(|command| match command {
+        Command::Set(timer, at) if *timer == which => Some(*at),
+        _ => None,
+    })
+}
+
+/// A key's end.
+pub fn deleted(key: &str) -> KeyEvent {
+    KeyEvent::Delete { key: key.into(), previous: None }
+}
+
+/// A put of a key.
+pub fn put(key: &str) -> KeyEvent {
+    KeyEvent::Put(KeyValue { key: key.into(), ..KeyValue::default() })
 }

@@ -264,9 +264,10 @@ impl Session {
                     Ok(())
                 }
                 Effect::Fault(fault) => {
-                    match &self.embedded {
-                        Some(embedded) => embedded.fault(fault),
-                        None => debug!(?fault, "there is no embedded cluster to do this to"),
+                    if let Some(embedded) = &self.embedded {
+                        embedded.fault(fault);
+                    } else {
+                        debug!(?fault, "there is no embedded cluster to do this to");
                     }
                     Ok(())
                 }

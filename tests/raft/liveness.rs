@@ -62,6 +62,9 @@ pub fn recovers(play: &mut Play) -> Result<(), String> {
     if !is_settled(&play.cluster) {
         return Err("some members lag an election timeout after the last write".to_owned());
     }
+    if play.cluster.nodes().iter().all(|id| members.contains(id)) {
+        return Ok(());
+    }
     // Those that were removed stop as soon as they ask one that is still there for its vote.
     play.run_until(play.cluster.now() + timeout * 4)?;
     let removed = play.cluster.nodes().into_iter().filter(|id| !members.contains(id)).find(|id| {

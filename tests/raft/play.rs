@@ -231,6 +231,7 @@ impl Play {
                 self.reads.begins(request, key);
             }
             68..74 => self.change(node),
+            74..78 => self.rivals(node)?,
             _ => self.trouble(node),
         }
         self.look()
@@ -303,6 +304,20 @@ impl Play {
             self.spare.push(id);
             id
         })
+    }
+
+    /// Two that do not hear each other stand for election, and a voter starts again between their
+    /// calls.
+    fn rivals(&mut self, voter: NodeId) -> Result<(), String> {
+        let others: Vec<_> = self.cluster.nodes().into_iter().filter(|id| *id != voter).collect();
+        let (Some(one), Some(other)) = (self.chance.pick(&others), self.chance.pick(&others)) else { return Ok(()) };
+        let faults = [Fault::Cut(one, other), Fault::Campaign(one), Fault::Kill(voter), Fault::Start(voter)];
+        for fault in faults.into_iter().chain([Fault::Campaign(other)]) {
+            let _ = self.cluster.fault(&fault);
+            let soon = self.cluster.now() + self.chance.millis(20);
+            self.run_until(soon)?;
+        }
+        Ok(())
     }
 
     fn trouble(&mut self, node: NodeId) {

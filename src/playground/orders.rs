@@ -1,0 +1,256 @@
+//! Every order of things: calls, answers and events overtake each other, are lost, or are done
+//! long after their client gave them up. Timers alone are on time.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::{Contender, Habits, LockOf, Span};
+use crate::chance::Chance;
+use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, KeyRange, Revision};
+use crate::recipe::testing::Store;
+use crate::recipe::{Belief, Call, CallId, Command, Failure, Input, Mistakes, Recipe, Timer, WatchId};
+
+type Who = usize;
+
+/// Clients, a store, and what lies on the table between them.
+struct Table {
+    clients: Vec<Contender>,
+    store: Store,
+    now: ClusterTime,
+    letters: Vec<Letter>,
+    timers: BTreeMap<(Who, Timer), ClusterTime>,
+    watches: BTreeMap<Who, (WatchId, KeyRange, Revision)>,
+    held: Vec<u32>,
+}
+
+#[derive(Clone, Debug)]
+enum Letter {
+    ToStore(Who, CallId, Call),
+    /// Nobody waits for its answer any more.
+    Late(Call),
+    ToClient(Who, Input),
+}
+
+/// What is chosen of all that could happen next, and what becomes of it.
+type Choice = (u16, u8);
+
+impl Table {
+    fn of(lock: &LockOf, clients: usize, mistakes: Mistakes) -> Self {
+        let habits = Habits {
+            lock: lock.clone(),
+            value: Vec::new(),
+            ttl: Duration::from_secs(5),
+            think: Span::millis(0, 500),
+            hold: Span::millis(0, 2_000),
+            crash: None,
+            away: Span::millis(0, 3_000),
+            mistakes,
+        };
+        let contender = |number| Contender::new(habits.clone(), Chance::new(1, number));
+        let mut table = Self {
+            clients: (0..clients as u64).map(contender).collect(),
+            store: Store::default(),
+            now: ClusterTime(0),
+            letters: Vec::new(),
+            timers: BTreeMap::new(),
+            watches: BTreeMap::new(),
+            held: vec![0; clients],
+        };
+        for who in 0..clients {
+            table.tell(who, Input::Start);
+        }
+        table
+    }
+
+    fn tell(&mut self, who: Who, input: Input) {
+        let before = self.clients[who].standing().belief;
+        for command in self.clients[who].step(self.now, input) {
+            match command {
+                Command::Call(id, call) => self.letters.push(Letter::ToStore(who, id, call)),
+                Command::Watch { watch, range, from } => {
+                    self.watches.insert(who, (watch, range, from));
+                }
+                Command::Unwatch(watch) => {
+                    if self.watches.get(&who).is_some_and(|(on, ..)| *on == watch) {
+                        self.watches.remove(&who);
+                    }
+                }
+                Command::Set(timer, at) => {
+                    self.timers.insert((who, timer), at);
+                }
+                Command::Crashed => {
+                    self.watches.remove(&who);
+                    self.timers.retain(|(of, _), _| *of != who);
+                    self.letters = self.letters.drain(..).filter_map(|letter| outlives(letter, who)).collect();
+                }
+                Command::Report(_) | Command::Stopped => {}
+            }
+        }
+        if before != Belief::Holding && self.clients[who].standing().belief == Belief::Holding {
+            self.held[who] += 1;
+        }
+    }
+
+    fn next_timer(&self) -> Option<(ClusterTime, (Who, Timer))> {
+        self.timers.iter().map(|(what, at)| (*at, *what)).min()
+    }
+
+    fn ring(&mut self) -> bool {
+        let Some((at, (who, timer))) = self.next_timer() else { return false };
+        self.now = self.now.max(at);
+        self.timers.remove(&(who, timer));
+        self.tell(who, Input::Timer(timer));
+        true
+    }
+
+    fn news(&self) -> Vec<Who> {
+        let has = |(_, range, next): &(WatchId, KeyRange, Revision)| !self.store.since(range, *next).is_empty();
+        self.watches.iter().filter(|(_, watch)| has(watch)).map(|(who, _)| *who).collect()
+    }
+
+    /// Lets one of all the things happen that could.
+    fn happen(&mut self, (pick, fate): Choice) {
+        while self.next_timer().is_some_and(|(at, _)| at <= self.now) {
+            self.ring();
+        }
+        let news = self.news();
+        let pick = usize::from(pick) % (self.letters.len() + news.len() + 1);
+        if pick < self.letters.len() {
+            let letter = self.letters.remove(pick);
+            self.deliver(letter, fate);
+        } else if let Some(who) = news.get(pick - self.letters.len()) {
+            self.tell_news(*who, fate);
+        } else if fate == 0 {
+            let who = self.clients.len() - 1;
+            self.tell(who, Input::Crash);
+        } else {
+            self.ring();
+        }
+    }
+
+    fn deliver(&mut self, letter: Letter, fate: u8) {
+        match letter {
+            Letter::ToClient(who, input) => self.tell(who, input),
+            Letter::Late(call) => {
+                let _ = self.store.ask(self.now, &call);
+            }
+            Letter::ToStore(who, id, call) => {
+                let answer = match fate {
+                    // Lost on the way there, on the way back, or stuck.
+                    0..20 => Err(Failure::Unanswered),
+                    20..40 => {
+                        let _ = self.store.ask(self.now, &call);
+                        Err(Failure::Unanswered)
+                    }
+                    40..60 => {
+                        self.letters.push(Letter::Late(call));
+                        Err(Failure::Unanswered)
+                    }
+                    _ => self.store.ask(self.now, &call),
+                };
+                self.letters.push(Letter::ToClient(who, Input::Answer(id, answer)));
+            }
+        }
+    }
+
+    fn tell_news(&mut self, who: Who, fate: u8) {
+        let Some((watch, range, next)) = self.watches.remove(&who) else { return };
+        if fate < 30 {
+            return self.tell(who, Input::WatchLost(watch));
+        }
+        let news = self.store.since(&range, next);
+        self.watches.insert(who, (watch, range, self.store.revision.next()));
+        for (revision, event) in news {
+            self.tell(who, Input::Changed { watch, revision, event });
+        }
+    }
+
+    /// Who believes that it holds and is not first.
+    fn wrong(&self, lock: &LockOf) -> Option<Who> {
+        let prefix = match lock {
+            LockOf::Queue(name) => [name, &b"/"[..]].concat(),
+            LockOf::SingleKey(name) => name.to_vec(),
+        };
+        let first = self.store.first(&prefix);
+        self.clients.iter().position(|client| {
+            let standing = client.standing();
+            let is_first = || first.is_some_and(|kv| kv.lease == standing.lease && kv.key == standing.key);
+            standing.belief == Belief::Holding && !is_first()
+        })
+    }
+}
+
+/// What of a client's letters there still is when it crashed: what it asked for is under way.
+fn outlives(letter: Letter, crashed: Who) -> Option<Letter> {
+    match letter {
+        Letter::ToStore(who, _, call) if who == crashed => Some(Letter::Late(call)),
+        Letter::ToClient(who, _) if who == crashed => None,
+        letter => Some(letter),
+    }
+}
+
+fn choices(most: usize) -> impl Strategy<Value = Vec<Choice>> {
+    proptest::collection::vec((any::<u16>(), any::<u8>()), 1..most)
+}
+
+fn check(lock: &LockOf, choices: Vec<Choice>) -> Result<(), TestCaseError> {
+    let mut table = Table::of(lock, 4, Mistakes::default());
+    for (at, choice) in choices.into_iter().enumerate() {
+        table.happen(choice);
+        if let Some(who) = table.wrong(lock) {
+            let standing = table.clients[who].standing();
+            return Err(TestCaseError::fail(format!("choice {at}: {standing:?} is not first")));
+        }
+    }
+    // From here on all goes well, in the order of asking: nobody may have been forgotten.
+    let before = table.held.clone();
+    let mut turns = 0;
+    while table.held.iter().zip(&before).any(|(now, before)| now == before) {
+        turns += 1;
+        if turns == 20_000 {
+            return Err(TestCaseError::fail(format!("held {before:?} times, then {:?}", table.held)));
+        }
+        let news = table.news();
+        if !table.letters.is_empty() {
+            let letter = table.letters.remove(0);
+            table.deliver(letter, u8::MAX);
+        } else if let Some(who) = news.first() {
+            table.tell_news(*who, u8::MAX);
+        } else {
+            table.ring();
+        }
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn in_no_order_does_a_queue_have_two_holders_or_forget_a_client(choices in choices(600)) {
+        check(&LockOf::Queue(Key::from("/a")), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_a_lock_of_one_key_have_two_holders_or_forget_a_client(choices in choices(600)) {
+        check(&LockOf::SingleKey(Key::from("/a")), choices)?;
+    }
+}
+
+#[test]
+fn some_order_shows_the_missing_second_look() {
+    let lock = LockOf::Queue(Key::from("/a"));
+    let mut chance = Chance::new(9, 0);
+    let found = (0..200).any(|_| {
+        let mut table = Table::of(&lock, 4, Mistakes { no_recheck: true });
+        (0..600).any(|_| {
+            let drawn = chance.up_to(u64::MAX - 1).to_le_bytes();
+            table.happen((u16::from_le_bytes([drawn[0], drawn[1]]), drawn[2]));
+            table.wrong(&lock).is_some()
+        })
+    });
+    assert!(found, "these tests would not notice a lock that is broken");
+}

@@ -1,0 +1,152 @@
+//! Simulated clients on real clusters: every etcd found, and the embedded one on sockets.
+//!
+//! What is expected of the clients is the same everywhere; what is known of the cluster is only
+//! what it tells any client.
+
+#[path = "playground/clusters.rs"]
+mod clusters;
+mod support;
+
+use std::time::Duration;
+
+use lockscope::config::Connection;
+use lockscope::domain::raft::{ClusterTime, Fault, Speed};
+use lockscope::domain::{KeyRange, Term};
+use lockscope::embedded::Config;
+use lockscope::pace::{Clock, Reins};
+use lockscope::playground::dial::Members;
+use lockscope::playground::{Cast, ClientId, Company, Summary};
+use lockscope::port::{Client, Etcd, Range};
+use lockscope::recipe::Input;
+use lockscope::server;
+use tokio::time::{Instant, sleep};
+
+use clusters::{block_on, leader, on_every_etcd};
+
+/// A company that runs, with what it takes to sum it up.
+struct Playing {
+    cast: Cast,
+    company: Company,
+    began: Instant,
+}
+
+async fn play(endpoints: &[String], contenders: usize, clock: &Clock, began: Option<Term>) -> Playing {
+    let cast = Cast::demo(contenders);
+    let members = Members::new(&Connection { endpoints: endpoints.to_vec(), ..Connection::default() });
+    let company = Company::start(&cast, 7, |number| members.of(number), clock, began).await;
+    Playing { cast, company, began: Instant::now() }
+}
+
+/// A clock that runs as the wall's does: nobody has its reins.
+fn wall() -> Clock {
+    Reins::start(ClusterTime(0), Speed::default()).clock()
+}
+
+impl Playing {
+    async fn stop(self) -> Summary {
+        let length = self.began.elapsed();
+        Summary::of(&self.cast, 7, length, &self.company.stop().await)
+    }
+}
+
+fn is_as_expected(summary: &Summary, what: &str) {
+    assert!(summary.held(), "{what}: {:?}", summary.expectations);
+    assert_eq!((summary.fifo_violations(), summary.double_holders()), (0, 0), "{what}");
+}
+
+async fn client(endpoint: &str) -> Client {
+    let settings = Connection { endpoints: vec![endpoint.to_owned()], ..Connection::default() };
+    Client::connect(endpoint, &settings).await.expect("the member runs")
+}
+
+async fn is_tidied_up(endpoint: &str, what: &str) {
+    let etcd = client(endpoint).await;
+    let keys = etcd.range(Range::of(KeyRange::prefix(b""))).await.expect("the member answers").keys;
+    let leases = etcd.leases().await.expect("the member answers");
+    assert!(keys.is_empty() && leases.is_empty(), "{what}: left behind {keys:?}, {leases:?}");
+}
+
+#[test]
+fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
+    on_every_etcd("twelve_contenders_hold_in_order_and_leave_nothing_behind", async |version| {
+        let cluster = version.cluster().start();
+        let playing = play(&cluster.endpoints(), 12, &wall(), None).await;
+        sleep(Duration::from_secs(5)).await;
+        let summary = playing.stop().await;
+        is_as_expected(&summary, &version.to_string());
+        let lock = summary.main().unwrap();
+        assert!(lock.handoffs >= 10 && lock.lost == 0, "{version}: {lock:?}");
+        is_tidied_up(&cluster.endpoint(0), &version.to_string()).await;
+    });
+}
+
+#[test]
+fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
+    on_every_etcd("a_crashed_clients_key_runs_out_and_the_next_one_holds", async |version| {
+        let cluster = version.cluster().start();
+        let playing = play(&cluster.endpoints(), 3, &wall(), None).await;
+        sleep(Duration::from_secs(1)).await;
+        for client in 1..=3 {
+            playing.company.fault(ClientId(client), Input::Crash).await;
+        }
+        // Five seconds until the leases run out, half a second until the server looks.
+        sleep(Duration::from_secs(11)).await;
+        let summary = playing.stop().await;
+        is_as_expected(&summary, &version.to_string());
+        let lock = summary.main().unwrap();
+        assert!(lock.crashed > 0 && lock.expired == lock.crashed, "{version}: {lock:?}");
+        is_tidied_up(&cluster.endpoint(0), &version.to_string()).await;
+    });
+}
+
+#[test]
+fn a_leader_that_is_killed_or_stands_still_breaks_no_order() {
+    on_every_etcd("a_leader_that_is_killed_or_stands_still_breaks_no_order", async |version| {
+        let mut cluster = version.cluster().members(3).start();
+        let playing = play(&cluster.endpoints(), 8, &wall(), None).await;
+        sleep(Duration::from_secs(2)).await;
+        let first = leader(&cluster.endpoints(), None).await;
+        cluster.kill(first);
+        let second = leader(&cluster.endpoints(), Some(first)).await;
+        sleep(Duration::from_secs(3)).await;
+        cluster.start(first);
+        cluster.healthy();
+        cluster.pause(second);
+        let third = leader(&cluster.endpoints(), Some(second)).await;
+        sleep(Duration::from_secs(4)).await;
+        cluster.resume(second);
+        sleep(Duration::from_secs(2)).await;
+        let summary = playing.stop().await;
+        is_as_expected(&summary, &version.to_string());
+        let lock = summary.main().unwrap();
+        assert!(lock.handoffs >= 15 && summary.elections >= 2, "{version}: {} {lock:?}", summary.elections);
+        is_tidied_up(&cluster.endpoint(third), &version.to_string()).await;
+    });
+}
+
+#[test]
+fn the_embedded_cluster_on_sockets_is_a_cluster_like_any_other() {
+    block_on(async {
+        let server = server::start(server::Options::new(Config::default())).await.unwrap();
+        let endpoints: Vec<_> = server.members.iter().map(|member| format!("http://{}", member.endpoint)).collect();
+        let playing = play(&endpoints, 8, &server.clock(), Some(Term(0))).await;
+        sleep(Duration::from_secs(2)).await;
+        let first = leader(&endpoints, None).await;
+        let node = server.members[first].node;
+        server.control().fault(Fault::Kill(node)).await.unwrap();
+        sleep(Duration::from_secs(4)).await;
+        server.control().fault(Fault::Start(node)).await.unwrap();
+        let second = leader(&endpoints, None).await;
+        let node = server.members[second].node;
+        server.control().fault(Fault::Pause(node)).await.unwrap();
+        sleep(Duration::from_secs(4)).await;
+        server.control().fault(Fault::Resume(node)).await.unwrap();
+        sleep(Duration::from_secs(1)).await;
+        let summary = playing.stop().await;
+        is_as_expected(&summary, "embedded");
+        assert!(summary.main().unwrap().handoffs >= 15, "{:?}", summary.locks);
+        assert!(summary.elections >= 3, "{} elections", summary.elections);
+        is_tidied_up(&endpoints[first], "embedded").await;
+        server.stop().await;
+    });
+}
