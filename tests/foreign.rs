@@ -4,6 +4,8 @@
 //! What a test expects is asked of a real cluster, too, wherever that can be done, so that it is
 //! etcd's behaviour and not an idea of it.
 
+#![expect(clippy::panic, reason = "helpers of tests fail by panicking")]
+
 mod support;
 
 #[path = "foreign/ctl.rs"]

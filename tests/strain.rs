@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use etcd_client::{
-    Client, Error, EventType, LeaseTimeToLiveOptions, LockOptions, PutOptions, WatchOptions, WatchStream,
+    Client, Error, EventType, LeaseStatus, LeaseTimeToLiveOptions, LockOptions, PutOptions, WatchOptions, WatchStream,
 };
 use futures::future::join_all;
 use futures::{StreamExt as _, TryStreamExt as _, stream};
@@ -19,7 +19,7 @@ use tokio::time::{Instant, timeout};
 const CALL: Duration = Duration::from_secs(5);
 
 /// Runs `test` on an embedded cluster of three, within two minutes.
-fn on_a_cluster(test: impl AsyncFn(&Embedded)) {
+fn on_a_cluster(test: impl AsyncFnOnce(&Embedded)) {
     let cluster = Embedded::start(3);
     let runtime =
         tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
@@ -152,7 +152,7 @@ fn ten_thousand_leases_run_out_together_and_the_others_stay() {
         }
         while client.leases().await.expect("they are listed").leases().len() > 1000 {}
         assert_eq!(client.get("kept", None).await.expect("it is read").count(), 1);
-        let mut left: Vec<_> = client.leases().await.expect("listed").leases().iter().map(|lease| lease.id()).collect();
+        let mut left: Vec<_> = client.leases().await.expect("listed").leases().iter().map(LeaseStatus::id).collect();
         left.sort_unstable();
         let mut expected = long.clone();
         expected.sort_unstable();

@@ -68,7 +68,7 @@ impl Puts {
         };
         println!(
             "{{\"puts_per_s\":{:.1},\"p50_ms\":{p50:.4},\"p99_ms\":{p99:.4},\"max_ms\":{max:.4}}}",
-            waits.len() as f64 / length
+            f64::from(u32::try_from(waits.len())?) / length
         );
         Ok(())
     }

@@ -86,13 +86,13 @@ impl Builder {
             Kind::Real(version) => {
                 let cluster = version.cluster().members(self.members.unwrap_or(1));
                 let flag = self.advertise.map(|url| format!("--advertise-client-urls={url}"));
-                Cluster::Real(flag.into_iter().fold(cluster, etcd::Builder::flag).start())
+                Cluster::Real(Box::new(flag.into_iter().fold(cluster, etcd::Builder::flag).start()))
             }
             Kind::Embedded => {
                 let options = embedded::options(self.members.unwrap_or(3));
                 let cluster = Embedded::start_with(Options { advertise: self.advertise, ..options });
                 let down = vec![false; cluster.members.len()];
-                Cluster::Embedded { cluster, down }
+                Cluster::Embedded { cluster: Box::new(cluster), down }
             }
         }
     }
@@ -102,11 +102,11 @@ impl Builder {
 #[derive(Debug)]
 pub enum Cluster {
     /// Of processes.
-    Real(etcd::Cluster),
+    Real(Box<etcd::Cluster>),
     /// Inside this one.
     Embedded {
         /// The cluster.
-        cluster: Embedded,
+        cluster: Box<Embedded>,
         /// Which members are killed.
         down: Vec<bool>,
     },
