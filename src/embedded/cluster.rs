@@ -1,6 +1,6 @@
 //! The embedded cluster: requests in etcd's terms over nodes in Raft's.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -23,7 +23,9 @@ pub struct Cluster {
     stores: Stores,
     /// Nodes that ask to join, and the members each node knew when it was looked at last.
     known: HashMap<NodeId, (raft::Members, Arc<[Member]>)>,
-    open: HashMap<raft::RequestId, Open>,
+    open: BTreeMap<raft::RequestId, Open>,
+    /// Those whose request to join has failed; they may join all the same.
+    doubtful: BTreeSet<NodeId>,
     finished: Vec<Finished>,
     next: u64,
     /// The highest number a node had.
@@ -39,6 +41,10 @@ impl Stores {
     fn of(&self, node: NodeId) -> SharedStore {
         let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stores.entry(node).or_default().clone()
+    }
+
+    fn forget(&self, node: NodeId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&node);
     }
 }
 
@@ -89,7 +95,8 @@ impl Cluster {
             roster: Roster::new(config.seed, config.nodes),
             stores,
             known: HashMap::new(),
-            open: HashMap::new(),
+            open: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
             finished: Vec::new(),
             next: 0,
             highest: NodeId(config.nodes as u64),
@@ -170,7 +177,7 @@ impl Cluster {
             Change::Promote(member) => Ok((self.raft.change(at, raft::Change::Promote(of(member)?)), None)),
             Change::Remove(member) => Ok((self.raft.change(at, raft::Change::Remove(of(member)?)), None)),
             Change::Add { peer_urls, learner } => {
-                if self.roster.has_peer_url(&peer_urls) {
+                if self.roster.has_peer_url(&peer_urls, |node| !self.raft.is_removed(node)) {
                     return Err(Refusal::PeerUrlsExist);
                 }
                 let joins = self.roster.next(self.highest);
@@ -199,16 +206,24 @@ impl Cluster {
             let told = self.told(open.node, done.outcome);
             self.raft.answered(done.request, told.is_ok());
             if let (Some(joins), Err(_)) = (open.joins, &told) {
-                self.roster.leave(joins);
-                self.seats_changed = true;
+                self.doubtful.insert(joins);
             }
             self.finish(open.request, told);
         }
-        let gone: Vec<_> = self.roster.nodes().filter(|&node| self.raft.node(node).is_none()).collect();
-        for node in gone {
-            self.roster.leave(node);
-            self.seats_changed = true;
+        let raft = &mut self.raft;
+        self.doubtful.retain(|&node| !raft.has_joined(node) && !raft.remove_node(node));
+        let has_left = |&node: &NodeId| raft.node(node).is_none() || raft.bury(node);
+        for node in self.roster.nodes().filter(has_left).collect::<Vec<_>>() {
+            self.leave(node);
         }
+    }
+
+    /// Forgets a node that did not join, or left.
+    fn leave(&mut self, node: NodeId) {
+        self.roster.leave(node);
+        self.stores.forget(node);
+        self.known.remove(&node);
+        self.seats_changed = true;
     }
 
     fn told(&self, node: NodeId, outcome: Outcome<Replica>) -> Result<Told, Refusal> {
@@ -341,3 +356,6 @@ fn failed(failure: Failure) -> Refusal {
         Failure::TransferAborted => Refusal::TransferTimeout,
     }
 }
+
+#[cfg(test)]
+mod tests;

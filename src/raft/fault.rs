@@ -95,7 +95,7 @@ impl<M: Machine> Cluster<M> {
     }
 
     fn at(&mut self, id: NodeId) -> Result<(&mut Node<M>, &mut World<M>), FaultError> {
-        let node = self.nodes.get_mut(&id).filter(|node| !node.gone).ok_or(FaultError::NoNode(id))?;
+        let node = self.nodes.get_mut(&id).ok_or(FaultError::NoNode(id))?;
         Ok((node, &mut self.world))
     }
 

@@ -124,6 +124,11 @@ impl<M: Machine> Network<M> {
         }
     }
 
+    /// Whether a configuration is on its way.
+    pub(super) fn carries_members(&self) -> bool {
+        self.on_the_way.values().any(|letter| !letter.lost && letter.message.carries_members())
+    }
+
     pub(super) fn in_flight(&self) -> usize {
         self.on_the_way.len()
     }
