@@ -50,7 +50,7 @@ impl<M: Machine> Network<M> {
 
     /// Sends a message; `number` is its own and larger than those before.
     pub(super) fn send(&mut self, now: ClusterTime, number: u64, from: NodeId, to: NodeId, message: Message<M>) {
-        let arrives = now + self.chance.between(self.delay, self.delay + self.jitter);
+        let arrives = now + self.chance.between(self.delay, self.delay.saturating_add(self.jitter));
         let lost = self.chance.in_thousand(self.loss) || self.is_cut(from, to) || self.down.contains(&to);
         self.on_the_way.insert((arrives, number), Letter { from, to, sent: now, lost, message });
     }
