@@ -209,10 +209,13 @@ impl<M: Machine> Cluster<M> {
         request
     }
 
-    /// Nobody waits for a request at a node any more: it is forgotten if no leader knows of it.
-    pub fn withdraw(&mut self, at: NodeId, request: RequestId) {
+    /// Nobody waits for these requests at a node any more. They fail with
+    /// [`Failure::Abandoned`], and what has not left the node is not sent: reads and questions
+    /// are forgotten, commands that a leader may know of can still come into effect. Changes of
+    /// the members that were passed on go their way, as somebody has to learn what came of them.
+    pub fn withdraw(&mut self, at: NodeId, requests: &BTreeSet<RequestId>) {
         if let Some(node) = self.nodes.get_mut(&at) {
-            node.withdraw(request, &mut self.world);
+            node.withdraw(requests, &mut self.world);
         }
     }
 
@@ -226,17 +229,10 @@ impl<M: Machine> Cluster<M> {
         self.world.traces.entitle(request, what);
     }
 
-    /// The node that was asked told watches what the request changed.
-    pub fn told(&mut self, request: RequestId, watches: u32) {
-        if let Some(node) = self.world.traces.origin(request) {
-            self.world.step(request, node, Waypoint::WatchersTold { watches });
-        }
-    }
-
     /// A node told watches what the request that led to this revision changed.
     pub fn told_at(&mut self, node: NodeId, revision: Revision, watches: u32) {
         if let Some(request) = self.world.traces.at_revision(node, revision) {
-            self.world.step(request, node, Waypoint::WatchersTold { watches });
+            self.world.traces.told(self.world.now, request, node, watches);
         }
     }
 

@@ -156,7 +156,7 @@ impl<M: Machine> Node<M> {
             Message::TimeoutNow { term } => self.timeout_now(term, world),
             Message::Forward(passed) => self.forwarded(from, passed, world),
             Message::ForwardReply(said) => self.forward_answered(said, world),
-            Message::ReadIndex(requests) => self.reads_asked(from, requests),
+            Message::ReadIndex(requests) => self.reads_asked(from, requests, world.now),
             Message::ReadIndexReply(confirmed) => {
                 for (request, index) in confirmed {
                     self.confirmed(request, index, world);

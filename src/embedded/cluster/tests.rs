@@ -182,3 +182,22 @@ fn nothing_is_kept_of_members_that_left() {
     assert_eq!(cluster.stores.0.lock().unwrap().len(), 3);
     assert!(cluster.known.keys().all(|node| node.0 <= 3), "{:?}", cluster.known.keys());
 }
+
+#[test]
+fn what_nobody_waits_for_is_forgotten_while_the_clock_stands() {
+    let (mut cluster, leader) = led(Config::default());
+    let [other, paused] = others(&cluster, leader);
+    do_(&mut cluster, Fault::Pause(paused));
+    let mut asked = BTreeSet::new();
+    for at in [leader, other, paused] {
+        asked.extend((0..10_000).map(|_| cluster.ask(at, Ask::Barrier)));
+    }
+    let waits = cluster.ask(other, Ask::Barrier);
+    for at in cluster.nodes() {
+        cluster.withdraw(at, |request| asked.contains(&request));
+    }
+    assert_eq!(cluster.take_finished().len(), asked.len());
+    assert_eq!(cluster.open.len(), 1);
+    assert!(outcome(&mut cluster, waits).is_ok(), "somebody waits for that one");
+    assert!(cluster.open.is_empty() && cluster.open_at.values().all(BTreeSet::is_empty));
+}
