@@ -13,7 +13,7 @@ use super::Fault;
 use crate::domain::raft::{NodeId, Speed};
 
 /// The longest delay of messages: ten times as long as a request waits for its answer.
-pub const LONGEST_DELAY: Duration = Duration::from_secs(60);
+pub const LONGEST_DELAY: Duration = Duration::from_mins(1);
 
 /// A word that asks for a fault.
 #[derive(Clone, Copy, Debug)]
