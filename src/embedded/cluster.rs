@@ -1,6 +1,6 @@
 //! The embedded cluster: requests in etcd's terms over nodes in Raft's.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -8,7 +8,7 @@ use crate::domain::raft::{ClusterTime, Fault, NodeId, NodePicture, RaftPicture, 
 use crate::domain::{ClusterId, Member, MemberId, RaftIndex, Revision, Term};
 use crate::raft::{self, Failure, FaultError, Outcome};
 
-use super::ask::{Ask, Change, Done, LeaseQuestion, Refusal, RequestId, Told};
+use super::ask::{Ask, Change, Done, Refusal, RequestId, Told};
 use super::replica::{Replica, SharedStore};
 use super::roster::Roster;
 
@@ -23,7 +23,11 @@ pub struct Cluster {
     stores: Stores,
     /// Nodes that ask to join, and the members each node knew when it was looked at last.
     known: HashMap<NodeId, (raft::Members, Arc<[Member]>)>,
-    open: HashMap<raft::RequestId, Open>,
+    open: BTreeMap<raft::RequestId, Open>,
+    /// Those by the members that were asked.
+    open_at: BTreeMap<NodeId, BTreeSet<raft::RequestId>>,
+    /// Those whose request to join has failed; they may join all the same.
+    doubtful: BTreeSet<NodeId>,
     finished: Vec<Finished>,
     next: u64,
     /// The highest number a node had.
@@ -39,6 +43,10 @@ impl Stores {
     fn of(&self, node: NodeId) -> SharedStore {
         let mut stores = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         stores.entry(node).or_default().clone()
+    }
+
+    fn forget(&self, node: NodeId) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&node);
     }
 }
 
@@ -89,7 +97,9 @@ impl Cluster {
             roster: Roster::new(config.seed, config.nodes),
             stores,
             known: HashMap::new(),
-            open: HashMap::new(),
+            open: BTreeMap::new(),
+            open_at: BTreeMap::new(),
+            doubtful: BTreeSet::new(),
             finished: Vec::new(),
             next: 0,
             highest: NodeId(config.nodes as u64),
@@ -127,6 +137,7 @@ impl Cluster {
         match self.pass_on(node, ask) {
             Ok(Some((under_way, joins))) => {
                 self.open.insert(under_way, Open { request, node, joins });
+                self.open_at.entry(node).or_default().insert(under_way);
             }
             Ok(None) => self.finish(request, Ok(Told::Nothing)),
             Err(refusal) => self.finish(request, Err(refusal)),
@@ -143,11 +154,7 @@ impl Cluster {
                 self.raft.entitle(read, "linearizable read".to_owned());
                 read
             }
-            Ask::Lease(question) => {
-                let asked = self.raft.ask(node, question);
-                self.raft.entitle(asked, in_words(question));
-                asked
-            }
+            Ask::Lease(question) => self.raft.ask(node, question),
             Ask::Change(change) => return self.change(node, change).map(Some),
             Ask::Transfer(to) => {
                 let leads = self.raft.node(node).is_some_and(|node| node.role() == RaftRole::Leader);
@@ -170,7 +177,7 @@ impl Cluster {
             Change::Promote(member) => Ok((self.raft.change(at, raft::Change::Promote(of(member)?)), None)),
             Change::Remove(member) => Ok((self.raft.change(at, raft::Change::Remove(of(member)?)), None)),
             Change::Add { peer_urls, learner } => {
-                if self.roster.has_peer_url(&peer_urls) {
+                if self.roster.has_peer_url(&peer_urls, |node| !self.raft.is_removed(node)) {
                     return Err(Refusal::PeerUrlsExist);
                 }
                 let joins = self.roster.next(self.highest);
@@ -184,31 +191,51 @@ impl Cluster {
         }
     }
 
-    /// Forgets the requests that nobody waits for and no leader knows of yet.
-    pub fn withdraw(&mut self, is_gone: impl Fn(RequestId) -> bool) {
-        for (&under_way, open) in self.open.iter().filter(|(_, open)| is_gone(open.request)) {
-            self.raft.withdraw(open.node, under_way);
+    /// Forgets the requests at a member that nobody waits for: what can be taken back is, and of
+    /// the rest nobody hears. Only changes of the membership that a leader may know of are
+    /// followed to their end.
+    pub fn withdraw(&mut self, node: NodeId, is_gone: impl Fn(RequestId) -> bool) {
+        let Some(here) = self.open_at.get(&node) else { return };
+        let gone = |under_way: &&raft::RequestId| self.open.get(under_way).is_some_and(|open| is_gone(open.request));
+        let gone: BTreeSet<_> = here.iter().filter(gone).copied().collect();
+        if !gone.is_empty() {
+            self.raft.withdraw(node, &gone);
+            self.settle();
         }
-        self.settle();
     }
 
     /// Takes in what came to its end.
     fn settle(&mut self) {
         for done in self.raft.take_done() {
             let Some(open) = self.open.remove(&done.request) else { continue };
+            if let Some(here) = self.open_at.get_mut(&open.node) {
+                here.remove(&done.request);
+            }
+            let is_heard = !matches!(done.outcome, Outcome::Failed(Failure::Abandoned));
             let told = self.told(open.node, done.outcome);
-            self.raft.answered(done.request, told.is_ok());
+            if is_heard {
+                self.raft.answered(done.request, told.is_ok());
+            }
             if let (Some(joins), Err(_)) = (open.joins, &told) {
-                self.roster.leave(joins);
-                self.seats_changed = true;
+                self.doubtful.insert(joins);
             }
             self.finish(open.request, told);
         }
-        let gone: Vec<_> = self.roster.nodes().filter(|&node| self.raft.node(node).is_none()).collect();
-        for node in gone {
-            self.roster.leave(node);
-            self.seats_changed = true;
+        let raft = &mut self.raft;
+        self.doubtful.retain(|&node| !raft.has_joined(node) && !raft.remove_node(node));
+        let has_left = |&node: &NodeId| raft.node(node).is_none() || raft.bury(node);
+        for node in self.roster.nodes().filter(has_left).collect::<Vec<_>>() {
+            self.leave(node);
         }
+    }
+
+    /// Forgets a node that did not join, or left.
+    fn leave(&mut self, node: NodeId) {
+        self.roster.leave(node);
+        self.stores.forget(node);
+        self.known.remove(&node);
+        self.open_at.remove(&node);
+        self.seats_changed = true;
     }
 
     fn told(&self, node: NodeId, outcome: Outcome<Replica>) -> Result<Told, Refusal> {
@@ -312,13 +339,6 @@ impl Cluster {
     }
 }
 
-fn in_words(question: LeaseQuestion) -> String {
-    match question {
-        LeaseQuestion::Renew(lease) => format!("renew {lease}"),
-        LeaseQuestion::TimeToLive(lease) => format!("time to live of {lease}"),
-    }
-}
-
 fn refused(refusal: raft::Refusal) -> Refusal {
     match refusal {
         raft::Refusal::NoMember(_) | raft::Refusal::Removed(_) => Refusal::MemberNotFound,
@@ -337,7 +357,11 @@ fn failed(failure: Failure) -> Refusal {
         // As etcd has it: who waited for a leader in vain has waited too long.
         Failure::NoLeader | Failure::Timeout => Refusal::Timeout,
         Failure::LeaderLost => Refusal::LeaderLost,
-        Failure::NodeDown => Refusal::Stopped,
+        // Nobody hears the last.
+        Failure::NodeDown | Failure::Abandoned => Refusal::Stopped,
         Failure::TransferAborted => Refusal::TransferTimeout,
     }
 }
+
+#[cfg(test)]
+mod tests;

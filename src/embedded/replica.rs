@@ -86,10 +86,7 @@ impl Machine for Replica {
     fn restore(&mut self, snapshot: &Snapshot) {
         let store = Store::restore(snapshot);
         // Their time starts when this node leads.
-        self.lessor = Lessor::default();
-        for (lease, info) in store.leases() {
-            self.lessor.granted(lease, info.ttl, Duration::ZERO);
-        }
+        self.lessor.restored(store.leases().map(|(lease, info)| (lease, info.ttl)), Duration::ZERO);
         *self.write() = store;
     }
 

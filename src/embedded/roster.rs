@@ -61,9 +61,10 @@ impl Roster {
         }
     }
 
-    /// Whether a member has one of these URLs.
-    pub fn has_peer_url(&self, urls: &[String]) -> bool {
-        self.seats.values().any(|seat| seat.peer_urls.iter().any(|url| urls.contains(url)))
+    /// Whether one of those that `counts` has one of these URLs.
+    pub fn has_peer_url(&self, urls: &[String], counts: impl Fn(NodeId) -> bool) -> bool {
+        let has = |seat: &Seat| seat.peer_urls.iter().any(|url| urls.contains(url));
+        self.seats.iter().any(|(&node, seat)| has(seat) && counts(node))
     }
 
     /// The id a node's API reports.

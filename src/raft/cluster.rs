@@ -6,7 +6,7 @@
 //! of the nodes; with a network without delay that may make more things due at the same
 //! instant.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,6 +30,8 @@ const SHORTEST: Duration = Duration::from_millis(1);
 /// A whole cluster: its nodes, the network between them, and its clock.
 pub struct Cluster<M: Machine> {
     pub(super) nodes: BTreeMap<NodeId, Node<M>>,
+    /// The numbers of those that were removed or never joined; they are not given again.
+    former: BTreeSet<NodeId>,
     pub(super) world: World<M>,
     pub(super) make: Box<dyn Fn(NodeId) -> M + Send>,
 }
@@ -49,7 +51,8 @@ impl<M: Machine> Cluster<M> {
         rules.heartbeat = rules.heartbeat.max(SHORTEST);
         rules.election_min = rules.election_min.max(SHORTEST);
         rules.election_max = rules.election_max.max(rules.election_min);
-        let mut cluster = Self { nodes: BTreeMap::new(), world: World::new(config), make: Box::new(make) };
+        let (nodes, former, world) = (BTreeMap::new(), BTreeSet::new(), World::new(config));
+        let mut cluster = Self { nodes, former, world, make: Box::new(make) };
         let ids = (1..=config.nodes.max(1) as u64).map(NodeId);
         // All begin with the same first entry, which says who they are, as etcd's members do.
         let mut members = ClusterConfig::new();
@@ -138,9 +141,15 @@ impl<M: Machine> Cluster<M> {
             for node in self.nodes.values_mut().filter(|node| node.dirty) {
                 node.flush(&mut self.world);
             }
+            self.let_go();
             has_acted = true;
         }
         has_acted
+    }
+
+    /// Keeps nothing but the numbers of those that learnt that they were removed.
+    fn let_go(&mut self) {
+        self.former.extend(self.nodes.extract_if(.., |_, node| node.gone).map(|(id, _)| id));
     }
 
     // ---- requests ----------------------------------------------------------------------------
@@ -161,7 +170,7 @@ impl<M: Machine> Cluster<M> {
     }
 
     fn ask_at(&mut self, at: NodeId, request: RequestId, want: Want<M>) -> RequestId {
-        match self.nodes.get_mut(&at).filter(|node| !node.gone) {
+        match self.nodes.get_mut(&at) {
             Some(node) => {
                 self.world.step(request, at, Waypoint::Received);
                 node.ask(request, want, &mut self.world);
@@ -200,10 +209,13 @@ impl<M: Machine> Cluster<M> {
         request
     }
 
-    /// Nobody waits for a request at a node any more: it is forgotten if no leader knows of it.
-    pub fn withdraw(&mut self, at: NodeId, request: RequestId) {
+    /// Nobody waits for these requests at a node any more. They fail with
+    /// [`Failure::Abandoned`], and what has not left the node is not sent: reads and questions
+    /// are forgotten, commands that a leader may know of can still come into effect. Changes of
+    /// the members that were passed on go their way, as somebody has to learn what came of them.
+    pub fn withdraw(&mut self, at: NodeId, requests: &BTreeSet<RequestId>) {
         if let Some(node) = self.nodes.get_mut(&at) {
-            node.withdraw(request, &mut self.world);
+            node.withdraw(requests, &mut self.world);
         }
     }
 
@@ -217,17 +229,10 @@ impl<M: Machine> Cluster<M> {
         self.world.traces.entitle(request, what);
     }
 
-    /// The node that was asked told watches what the request changed.
-    pub fn told(&mut self, request: RequestId, watches: u32) {
-        if let Some(node) = self.world.traces.origin(request) {
-            self.world.step(request, node, Waypoint::WatchersTold { watches });
-        }
-    }
-
     /// A node told watches what the request that led to this revision changed.
     pub fn told_at(&mut self, node: NodeId, revision: Revision, watches: u32) {
         if let Some(request) = self.world.traces.at_revision(node, revision) {
-            self.world.step(request, node, Waypoint::WatchersTold { watches });
+            self.world.traces.told(self.world.now, request, node, watches);
         }
     }
 
@@ -243,7 +248,7 @@ impl<M: Machine> Cluster<M> {
     /// Starts an empty node that knows of no other until a leader speaks to it. To be called
     /// before [`Change::AddLearner`] or [`Change::AddVoter`].
     pub fn add_node(&mut self, id: NodeId) -> Result<(), FaultError> {
-        if self.nodes.contains_key(&id) {
+        if self.nodes.contains_key(&id) || self.former.contains(&id) {
             return Err(FaultError::NodeExists(id));
         }
         let raft = noraft::Node::start(convert::to_raft(id));
@@ -252,25 +257,53 @@ impl<M: Machine> Cluster<M> {
         Ok(())
     }
 
+    /// Whether some node knows this one for a member by what is committed.
+    pub fn has_joined(&self, id: NodeId) -> bool {
+        let id = convert::to_raft(id);
+        self.nodes.values().any(|node| node.membership.config.contains(id))
+    }
+
+    /// Takes back [`Cluster::add_node`] for one whose request to join failed, unless it may still
+    /// join: no leader takes it in from now on, but one may have done so before. Whether it is
+    /// gone.
+    pub fn remove_node(&mut self, id: NodeId) -> bool {
+        // Requests for it can be on their way still.
+        self.world.dismissed.insert(id);
+        let raft_id = convert::to_raft(id);
+        let is_written = |node: &Node<M>| node.raft.config().contains(raft_id) || node.carries_members();
+        if self.nodes.values().any(is_written) || self.world.network.carries_members() {
+            return false;
+        }
+        self.world.network.go_down(id);
+        self.nodes.remove(&id);
+        self.former.insert(id);
+        true
+    }
+
+    /// Whether it is committed that a node was removed, whether it knows that or not.
+    pub fn is_removed(&self, id: NodeId) -> bool {
+        self.former.contains(&id) || self.nodes.values().any(|node| node.membership.removed.contains(&id))
+    }
+
+    /// Lets go of a node that was removed while it was down. Whether it was.
+    pub fn bury(&mut self, id: NodeId) -> bool {
+        let is_removed = self.is_removed(id);
+        let Some(node) = self.nodes.get_mut(&id).filter(|node| is_removed && node.life == Life::Killed) else {
+            return false;
+        };
+        node.gone = true;
+        self.let_go();
+        true
+    }
+
     /// The ids of all nodes that were not removed, in order.
     pub fn nodes(&self) -> Vec<NodeId> {
-        self.nodes.values().filter(|node| !node.gone).map(|node| node.id).collect()
+        self.nodes.keys().copied().collect()
     }
 
     /// A node, also one that is down. None when there never was one, or it was removed.
     pub fn node(&self, id: NodeId) -> Option<NodeView<'_, M>> {
-        self.nodes.get(&id).filter(|node| !node.gone).map(NodeView::of)
-    }
-
-    /// A node's machine, for what is volatile in it, such as changes that watches wait for.
-    /// What is replicated changes by commands only.
-    pub fn machine_mut(&mut self, id: NodeId) -> Option<&mut M> {
-        self.nodes.get_mut(&id).map(|node| &mut node.machine)
-    }
-
-    /// The last entry a node's machine has taken in.
-    pub fn applied(&self, id: NodeId) -> Option<RaftIndex> {
-        self.nodes.get(&id).map(|node| node.applied)
+        self.nodes.get(&id).map(NodeView::of)
     }
 
     /// The leader of the highest term that runs, as one who sees all nodes sees it.

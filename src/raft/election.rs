@@ -422,12 +422,12 @@ mod tests {
     fn stepping_down_loses_nothing_that_was_applied() {
         let (mut cluster, leader) = led(Config::default());
         cluster.note(leader, 1);
-        let applied = cluster.applied(leader);
+        let applied = cluster.nodes[&leader].applied;
         cluster.do_(Fault::Isolate(leader));
         let lost = cluster.propose(leader, 2);
         cluster.run(millis(1000));
         let node = cluster.node(leader).unwrap();
-        assert_eq!((Some(node.applied()), node.commit()), (applied, node.applied()));
+        assert_eq!((node.applied(), node.commit()), (applied, node.applied()));
         assert_eq!(cluster.notes(leader), [1]);
         let outcome = cluster.wait(lost, millis(6000));
         assert!(matches!(outcome, Some(Outcome::Failed(Failure::LeaderLost))), "{}", words(outcome.as_ref()));

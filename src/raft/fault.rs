@@ -7,6 +7,7 @@ use super::cluster::Cluster;
 use super::node::Node;
 use super::timer::Purpose;
 use super::world::World;
+use crate::domain::raft::fault::LONGEST_DELAY;
 use crate::domain::raft::{Fault, Life, NodeId};
 
 /// Why a fault cannot be done.
@@ -33,6 +34,9 @@ pub enum FaultError {
     /// More than all messages cannot be lost.
     #[error("{0} of a thousand messages cannot be lost")]
     Loss(u16),
+    /// Messages do not take that long.
+    #[error("messages take {LONGEST_DELAY:?} at most")]
+    Delay,
     /// It leads.
     #[error("{0} leads already")]
     Leads(NodeId),
@@ -77,6 +81,7 @@ impl<M: Machine> Cluster<M> {
                 self.at(b)?;
                 self.at(a)?.1.network.cut(a, b);
             }
+            Fault::Delay(delay) if delay > LONGEST_DELAY => return Err(FaultError::Delay),
             Fault::Delay(delay) => self.world.network.set_delay(delay),
             Fault::Loss(loss) if loss > 1000 => return Err(FaultError::Loss(loss)),
             Fault::Loss(loss) => self.world.network.set_loss(loss),
@@ -95,7 +100,7 @@ impl<M: Machine> Cluster<M> {
     }
 
     fn at(&mut self, id: NodeId) -> Result<(&mut Node<M>, &mut World<M>), FaultError> {
-        let node = self.nodes.get_mut(&id).filter(|node| !node.gone).ok_or(FaultError::NoNode(id))?;
+        let node = self.nodes.get_mut(&id).ok_or(FaultError::NoNode(id))?;
         Ok((node, &mut self.world))
     }
 
@@ -144,6 +149,8 @@ mod tests {
             (Fault::Campaign(leader), FaultError::Leads(leader)),
             (Fault::Transfer(leader), FaultError::Leads(leader)),
             (Fault::Loss(1001), FaultError::Loss(1001)),
+            (Fault::Delay(LONGEST_DELAY + millis(1)), FaultError::Delay),
+            (Fault::Delay(std::time::Duration::MAX), FaultError::Delay),
             (Fault::Freeze, FaultError::Clock),
             (Fault::Step, FaultError::Clock),
         ] {

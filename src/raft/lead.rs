@@ -1,14 +1,14 @@
 //! What only a leader knows, and forgets when it leads no more.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use noraft::ClusterConfig;
 
 use super::read::{Asked, Confirming};
 use super::timer::Alarm;
-use super::{Machine, convert};
+use super::{Machine, RequestId, convert};
 use crate::domain::RaftIndex;
 use crate::domain::raft::{ClusterTime, NodeId, Progress};
 
@@ -28,6 +28,8 @@ pub(super) struct Lead<M: Machine> {
     pub(super) told: RaftIndex,
     pub(super) asked: Vec<Asked<M>>,
     pub(super) confirming: VecDeque<Confirming<M>>,
+    /// Those of both, so that one that is asked again is not kept twice.
+    open: BTreeSet<(NodeId, RequestId)>,
     pub(super) quorum: Alarm,
     /// When its machine was last asked what is due.
     pub(super) last_due: Option<ClusterTime>,
@@ -59,9 +61,38 @@ impl<M: Machine> Lead<M> {
             told: RaftIndex(0),
             asked: Vec::new(),
             confirming: VecDeque::new(),
+            open: BTreeSet::new(),
             quorum,
             last_due: None,
         }
+    }
+
+    /// Takes in a read or a question, unless it is here already.
+    pub(super) fn ask(&mut self, asked: Asked<M>) {
+        if self.open.insert((asked.from, asked.request)) {
+            self.asked.push(asked);
+        }
+    }
+
+    /// The first that waits for a majority has it.
+    pub(super) fn next_confirmed(&mut self) -> Option<Confirming<M>> {
+        let first = self.confirming.pop_front()?;
+        self.open.remove(&(first.asked.from, first.asked.request));
+        Some(first)
+    }
+
+    /// Forgets reads and questions that nobody waits for.
+    pub(super) fn forget(&mut self, is_gone: impl Fn(&Asked<M>) -> bool) {
+        let Self { asked, confirming, open, .. } = self;
+        let mut stays = |asked: &Asked<M>| {
+            let gone = is_gone(asked);
+            if gone {
+                open.remove(&(asked.from, asked.request));
+            }
+            !gone
+        };
+        asked.retain(&mut stays);
+        confirming.retain(|confirming| stays(&confirming.asked));
     }
 
     /// When a node was last heard of; the beginning of the lead counts as such.

@@ -42,8 +42,8 @@ impl<M: Machine> Node<M> {
 
     /// Starts it again from what it kept.
     pub(super) fn start(&mut self, machine: M, world: &mut World<M>) -> Result<(), FaultError> {
-        if self.life != Life::Killed || self.gone {
-            return Err(if self.gone { FaultError::NoNode(self.id) } else { FaultError::NotDown(self.id) });
+        if self.life != Life::Killed {
+            return Err(FaultError::NotDown(self.id));
         }
         let (term, vote, log) = (self.raft.current_term(), self.raft.voted_for(), self.raft.log().clone());
         self.raft = Raft::restart(convert::to_raft(self.id), term, vote, log);

@@ -71,6 +71,9 @@ impl<M: Machine> Node<M> {
         let id = change.node();
         let raft_id = convert::to_raft(id);
         self.knows(change)?;
+        if world.dismissed.contains(&id) && matches!(change, Change::AddLearner(_) | Change::AddVoter(_)) {
+            return Err(Refusal::Removed(id));
+        }
         if config.is_joint_consensus() || self.is_config_open() {
             return Err(Refusal::Busy);
         }

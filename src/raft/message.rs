@@ -43,6 +43,13 @@ pub(super) enum Message<M: Machine> {
     ReadIndexReply(Vec<(RequestId, RaftIndex)>),
 }
 
+impl<M: Machine> Message<M> {
+    /// Whether it has a configuration for the receiver's log.
+    pub(super) fn carries_members(&self) -> bool {
+        matches!(self, Self::Raft { entries, .. } if entries.iter().any(|entry| entry.body.is_members()))
+    }
+}
+
 /// A request that is passed on to the leader.
 pub(super) struct Passed<M: Machine> {
     pub(super) request: RequestId,

@@ -50,7 +50,7 @@ impl<M: Machine> Network<M> {
 
     /// Sends a message; `number` is its own and larger than those before.
     pub(super) fn send(&mut self, now: ClusterTime, number: u64, from: NodeId, to: NodeId, message: Message<M>) {
-        let arrives = now + self.chance.between(self.delay, self.delay + self.jitter);
+        let arrives = now + self.chance.between(self.delay, self.delay.saturating_add(self.jitter));
         let lost = self.chance.in_thousand(self.loss) || self.is_cut(from, to) || self.down.contains(&to);
         self.on_the_way.insert((arrives, number), Letter { from, to, sent: now, lost, message });
     }
@@ -122,6 +122,11 @@ impl<M: Machine> Network<M> {
             loss: self.loss,
             cuts: pairs.filter(|(a, b)| self.is_cut(*a, *b)).collect(),
         }
+    }
+
+    /// Whether a configuration is on its way.
+    pub(super) fn carries_members(&self) -> bool {
+        self.on_the_way.values().any(|letter| !letter.lost && letter.message.carries_members())
     }
 
     pub(super) fn in_flight(&self) -> usize {

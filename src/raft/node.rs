@@ -31,7 +31,7 @@ use crate::domain::{RaftIndex, Term};
 pub(super) struct Node<M: Machine> {
     pub(super) id: NodeId,
     pub(super) life: Life,
-    /// It learnt that it was removed, and will not run again.
+    /// It learnt that it was removed, and will not run again; the cluster lets go of it.
     pub(super) gone: bool,
 
     /// Term, vote and log, which outlive a kill, and what noraft knows beside these.
@@ -156,13 +156,18 @@ impl<M: Machine> Node<M> {
             Message::TimeoutNow { term } => self.timeout_now(term, world),
             Message::Forward(passed) => self.forwarded(from, passed, world),
             Message::ForwardReply(said) => self.forward_answered(said, world),
-            Message::ReadIndex(requests) => self.reads_asked(from, requests),
+            Message::ReadIndex(requests) => self.reads_asked(from, requests, world.now),
             Message::ReadIndexReply(confirmed) => {
                 for (request, index) in confirmed {
                     self.confirmed(request, index, world);
                 }
             }
         }
+    }
+
+    /// Whether a configuration waits for it while it is paused.
+    pub(super) fn carries_members(&self) -> bool {
+        self.inbox.iter().any(|(_, message)| message.carries_members())
     }
 
     /// Hands a message to noraft and looks at what it makes of it.

@@ -1,8 +1,8 @@
 //! What a node has to send at the end of an instant, beside what noraft sends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use super::message::{Message, Passed, Said};
+use super::message::{Matter, Message, Passed, Said};
 use super::world::World;
 use super::{Machine, RequestId};
 use crate::domain::RaftIndex;
@@ -48,6 +48,23 @@ impl<M: Machine> Outbox<M> {
 
     pub(super) fn read_reply(&mut self, to: NodeId, request: RequestId, index: RaftIndex) {
         self.read_replies.entry(to).or_default().push((request, index));
+    }
+
+    /// Does not send these requests, unless they change the members.
+    pub(super) fn forget(&mut self, requests: &BTreeSet<RequestId>) {
+        for reads in self.reads.values_mut() {
+            reads.retain(|request| !requests.contains(request));
+        }
+        for forwards in self.forwards.values_mut() {
+            forwards.retain(|passed| matches!(passed.matter, Matter::Change(_)) || !requests.contains(&passed.request));
+        }
+        self.reads.retain(|_, reads| !reads.is_empty());
+        self.forwards.retain(|_, forwards| !forwards.is_empty());
+    }
+
+    #[cfg(test)]
+    pub(super) fn is_empty(&self) -> bool {
+        self.forwards.is_empty() && self.reads.is_empty()
     }
 
     /// Sends it all.

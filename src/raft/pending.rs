@@ -4,6 +4,8 @@
 //! lost, so it fails when its time is over, and may still come into effect. Reads and
 //! questions change nothing and are asked again.
 
+use std::collections::BTreeSet;
+
 use super::message::{Matter, Passed, Said};
 use super::node::Node;
 use super::read::{Asked, RETRY};
@@ -18,7 +20,7 @@ pub(super) struct Pending<M: Machine> {
     pub(super) stage: Stage,
     /// When it fails. All wait equally long, so the oldest fails first.
     pub(super) patience: Alarm,
-    /// Which leader the node knew when it was asked, by their count.
+    /// Which leader it was passed on to first, by their count.
     reign: u64,
 }
 
@@ -66,6 +68,9 @@ impl<M: Machine> Node<M> {
         if leader == self.id && self.handover.is_some() && !can_repeat {
             return;
         }
+        if pending.stage == Stage::Waiting {
+            pending.reign = self.reigns;
+        }
         pending.stage = Stage::Passed;
         let matter = match &pending.want {
             Want::Read => None,
@@ -83,7 +88,7 @@ impl<M: Machine> Node<M> {
         } else if let Some(matter) = matter {
             self.take_up(self.id, Passed { request, matter, hops: 0 }, world);
         } else if let Some(lead) = &mut self.lead {
-            lead.asked.push(Asked { request, from: leader, question: None });
+            lead.ask(Asked { request, from: leader, question: None, since: world.now });
         }
     }
 
@@ -99,10 +104,21 @@ impl<M: Machine> Node<M> {
     }
 
     /// Who asked has gone away. A request that still waits for a leader is forgotten, as in
-    /// etcd, whose members propose nothing for who is not there any more.
-    pub(super) fn withdraw(&mut self, request: RequestId, world: &mut World<M>) {
-        if self.pending.get(&request).is_some_and(|pending| pending.stage == Stage::Waiting) {
-            self.answered(request, Outcome::Failed(Failure::NoLeader), world);
+    /// etcd, whose members propose nothing for who is not there any more; so is what is read or
+    /// asked. Nobody hears what becomes of a command.
+    pub(super) fn withdraw(&mut self, requests: &BTreeSet<RequestId>, world: &mut World<M>) {
+        let goes_on = |pending: &Pending<M>| {
+            pending.stage != Stage::Waiting && matches!(pending.want, Want::Matter(Matter::Change(_)))
+        };
+        let mut forgotten = requests.clone();
+        forgotten.retain(|request| self.pending.get(request).is_some_and(|pending| !goes_on(pending)));
+        for &request in &forgotten {
+            self.answered(request, Outcome::Failed(Failure::Abandoned), world);
+        }
+        self.outbox.forget(&forgotten);
+        self.barriers.retain(|(_, request)| !forgotten.contains(request));
+        if let Some(lead) = &mut self.lead {
+            lead.forget(|asked| forgotten.contains(&asked.request));
         }
     }
 
@@ -134,7 +150,9 @@ impl<M: Machine> Node<M> {
         };
         let Passed { request, matter, hops } = passed;
         match matter {
-            Matter::Ask(question) => lead.asked.push(Asked { request, from, question: Some(question) }),
+            Matter::Ask(question) => {
+                lead.ask(Asked { request, from, question: Some(question), since: world.now });
+            }
             matter if self.handover.is_some() => self.held.push((from, Passed { request, matter, hops })),
             Matter::Propose(body) => self.propose(body, world),
             // Before that it does not know whether another change goes on (thesis §4.1).
@@ -321,5 +339,80 @@ mod tests {
             })
             .collect();
         assert_eq!(forwards, [(at, leader), (leader, heir)]);
+    }
+
+    #[test]
+    fn one_that_waited_for_a_leader_and_was_lost_then_times_out() {
+        let mut cluster = three();
+        let writes: Vec<_> = cluster.nodes().into_iter().map(|id| (id, cluster.propose(id, 1))).collect();
+        let is_passed = |cluster: &Cluster, id: NodeId| {
+            cluster.leader().is_some_and(|leader| leader != id)
+                && cluster.nodes[&id].outbox.is_empty()
+                && cluster.nodes[&id].pending.values().all(|pending| pending.stage == Stage::Passed)
+        };
+        let (at, write) = loop {
+            assert!(cluster.step());
+            if let Some(passed) = writes.iter().find(|(id, _)| is_passed(&cluster, *id)) {
+                break *passed;
+            }
+        };
+        cluster.do_(Fault::Isolate(at));
+        cluster.do_(Fault::Heal);
+        fails(&mut cluster, write, Failure::Timeout);
+    }
+
+    #[test]
+    fn nothing_is_kept_for_callers_that_have_gone_away() {
+        for paused in [false, true] {
+            let (mut cluster, leader) = led(Config::default());
+            if paused {
+                for id in cluster.nodes() {
+                    cluster.do_(Fault::Pause(id));
+                }
+            }
+            let before = cluster.nodes[&leader].log.last();
+            for id in cluster.nodes() {
+                let mut asked: BTreeSet<_> = (0..10_000).map(|_| cluster.read(id)).collect();
+                asked.extend((0..10).map(|_| cluster.ask(id, ())));
+                if id != leader {
+                    asked.extend((0..10).map(|_| cluster.propose(id, 1)));
+                }
+                cluster.withdraw(id, &asked);
+                assert_eq!(cluster.take_done().filter(|done| asked.contains(&done.request)).count(), asked.len());
+                let node = &cluster.nodes[&id];
+                assert!(node.pending.is_empty() && node.outbox.is_empty());
+                assert!(node.lead.as_ref().is_none_or(|lead| lead.asked.is_empty() && lead.confirming.is_empty()));
+            }
+            for id in cluster.nodes().into_iter().filter(|_| paused) {
+                cluster.do_(Fault::Resume(id));
+            }
+            let in_flight = cluster.picture().in_flight;
+            cluster.advance(cluster.now());
+            assert!(cluster.picture().in_flight <= in_flight + 4);
+            cluster.run(millis(100));
+            assert_eq!(cluster.nodes[&leader].log.last(), before, "what was not sent yet is not proposed");
+        }
+    }
+
+    #[test]
+    fn a_command_that_is_on_its_way_comes_into_effect_without_its_caller() {
+        let (mut cluster, leader) = led(Config::default());
+        let at = cluster.other(leader);
+        let write = cluster.propose(at, 1);
+        cluster.advance(cluster.now());
+        cluster.withdraw(at, &[write].into());
+        assert!(matches!(cluster.outcome(write), Some(Outcome::Failed(Failure::Abandoned))));
+        cluster.run(millis(100));
+        assert_eq!(cluster.notes(at), [1]);
+        assert!(cluster.outcome(write).is_none(), "it ends once");
+    }
+
+    #[test]
+    fn a_change_of_the_members_that_is_on_its_way_is_heard_of() {
+        let (mut cluster, leader) = led(Config::default());
+        cluster.add_node(N4).unwrap();
+        let change = cluster.change(leader, super::super::Change::AddLearner(N4));
+        cluster.withdraw(leader, &[change].into());
+        assert!(matches!(cluster.wait(change, millis(100)), Some(Outcome::Changed)));
     }
 }

@@ -27,12 +27,7 @@ impl<M: Machine> Cluster<M> {
             seed: self.world.config.seed,
             rules: self.world.rules,
             network: self.world.network.picture(&ids),
-            nodes: self
-                .nodes
-                .values()
-                .filter(|node| !node.gone)
-                .map(|node| node_picture(node, self.world.now))
-                .collect(),
+            nodes: self.nodes.values().map(|node| node_picture(node, self.world.now)).collect(),
             flights: self.world.network.flights(FLIGHTS),
             in_flight: self.world.network.in_flight(),
             terms: self.world.terms.picture(),

@@ -17,7 +17,7 @@ use super::pending::Stage;
 use super::world::World;
 use super::{Machine, Outcome, RequestId, convert};
 use crate::domain::RaftIndex;
-use crate::domain::raft::{NodeId, Waypoint};
+use crate::domain::raft::{ClusterTime, NodeId, Waypoint};
 
 /// After how long a read or a question without an answer is asked again (etcd's
 /// `readIndexRetryTime`): a message may have been lost.
@@ -29,11 +29,13 @@ pub(super) struct Asked<M: Machine> {
     pub(super) from: NodeId,
     /// None for a read.
     pub(super) question: Option<M::Question>,
+    /// When it came.
+    pub(super) since: ClusterTime,
 }
 
 /// One that waits for a majority to answer a call.
 pub(super) struct Confirming<M: Machine> {
-    asked: Asked<M>,
+    pub(super) asked: Asked<M>,
     /// What was committed when the call was sent.
     index: RaftIndex,
     round: u64,
@@ -41,16 +43,22 @@ pub(super) struct Confirming<M: Machine> {
 
 impl<M: Machine> Node<M> {
     /// A follower asks for reads. Who does not lead stays silent: the follower asks again.
-    pub(super) fn reads_asked(&mut self, from: NodeId, requests: Vec<RequestId>) {
+    pub(super) fn reads_asked(&mut self, from: NodeId, requests: Vec<RequestId>, now: ClusterTime) {
         if let Some(lead) = &mut self.lead {
-            lead.asked.extend(requests.into_iter().map(|request| Asked { request, from, question: None }));
+            for request in requests {
+                lead.ask(Asked { request, from, question: None, since: now });
+            }
         }
     }
 
     /// A call goes out: whoever asked before is confirmed by the answers to it. A leader that
-    /// has committed nothing in its term does not know yet what is committed (§8).
-    pub(super) fn begin_to_confirm(&mut self, round: u64) {
+    /// has committed nothing in its term does not know yet what is committed (§8). One that
+    /// finds no majority forgets those who wait no more.
+    pub(super) fn begin_to_confirm(&mut self, round: u64, world: &World<M>) {
         let index = self.commit();
+        if let Some(lead) = &mut self.lead {
+            lead.forget(|asked| world.now.since(asked.since) > world.config.patience);
+        }
         let Some(lead) = self.lead.as_mut().filter(|lead| lead.ready) else { return };
         let asked = std::mem::take(&mut lead.asked);
         lead.confirming.extend(asked.into_iter().map(|asked| Confirming { asked, index, round }));
@@ -59,7 +67,7 @@ impl<M: Machine> Node<M> {
     /// Confirms what a majority has answered; a leader that is alone needs nobody.
     pub(super) fn confirm_what_can_be(&mut self, world: &mut World<M>) {
         if self.raft.peers().next().is_none() {
-            self.begin_to_confirm(0);
+            self.begin_to_confirm(0, world);
         }
         loop {
             let Some(lead) = &mut self.lead else { return };
@@ -68,13 +76,13 @@ impl<M: Machine> Node<M> {
             if !convert::is_majority(self.raft.config(), |id| id == own || lead.has_answered(id, round)) {
                 return;
             }
-            let Some(Confirming { asked, index, .. }) = lead.confirming.pop_front() else { return };
+            let Some(Confirming { asked, index, .. }) = lead.next_confirmed() else { return };
             self.answer(asked, index, world);
         }
     }
 
     fn answer(&mut self, asked: Asked<M>, index: RaftIndex, world: &mut World<M>) {
-        let Asked { request, from, question } = asked;
+        let Asked { request, from, question, .. } = asked;
         world.step(request, self.id, Waypoint::Confirmed);
         match question {
             None if from == self.id => self.confirmed(request, index, world),
@@ -222,5 +230,26 @@ mod tests {
         cluster.advance(now);
         let done: Vec<_> = cluster.take_done().map(|done| done.request).collect();
         assert_eq!(done, [read, question]);
+    }
+
+    #[test]
+    fn a_leader_without_a_majority_keeps_each_read_once_and_forgets_it_in_time() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, leader) = led(Config { rules, nodes: 5, ..Config::default() });
+        let at = cluster.other(leader);
+        for id in cluster.nodes().into_iter().filter(|id| ![leader, at].contains(id)) {
+            cluster.do_(Fault::Kill(id));
+        }
+        cluster.read(at);
+        cluster.ask(at, ());
+        cluster.read(leader);
+        let kept = |cluster: &Cluster| {
+            let lead = cluster.nodes[&leader].lead.as_ref().unwrap();
+            lead.asked.len() + lead.confirming.len()
+        };
+        cluster.run(millis(3000));
+        assert_eq!(kept(&cluster), 3);
+        cluster.run(millis(10_000));
+        assert_eq!(kept(&cluster), 0);
     }
 }

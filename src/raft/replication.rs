@@ -166,7 +166,7 @@ impl<M: Machine> Node<M> {
             lead.round += 1;
             lead.told = convert::index(*commit_index);
             let round = lead.round;
-            self.begin_to_confirm(round);
+            self.begin_to_confirm(round, world);
         }
         let peers: Vec<_> = self.raft.peers().map(convert::from_raft).collect();
         for peer in peers {

@@ -137,6 +137,9 @@ pub enum Failure {
     /// The node that was asked is down or was killed.
     #[error("the node is down")]
     NodeDown,
+    /// Who asked does not wait any more; see [`Cluster::withdraw`](super::Cluster::withdraw).
+    #[error("who asked has gone away")]
+    Abandoned,
     /// The node that was to lead did not within an election timeout (thesis §3.10).
     #[error("the transfer of the lead was given up")]
     TransferAborted,

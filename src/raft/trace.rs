@@ -74,6 +74,18 @@ impl<M: Machine> Traces<M> {
         record.steps.push(TraceStep { at, node, what });
     }
 
+    /// Watches of a node were told; they may be of several streams, each of which says so.
+    pub(super) fn told(&mut self, at: ClusterTime, id: RequestId, node: NodeId, watches: u32) {
+        let Some(record) = self.find(id) else { return };
+        for step in record.steps.iter_mut().filter(|step| step.node == node) {
+            if let Waypoint::WatchersTold { watches: told } = &mut step.what {
+                *told = told.saturating_add(watches);
+                return;
+            }
+        }
+        record.steps.push(TraceStep { at, node, what: Waypoint::WatchersTold { watches } });
+    }
+
     /// A request goes no further, for this reason.
     pub(super) fn stop(&mut self, id: RequestId, why: impl FnOnce() -> String) {
         if let Some(record) = self.find(id) {
@@ -139,7 +151,7 @@ mod tests {
         let origin = cluster.other(leader);
         let write = cluster.propose(origin, 7);
         cluster.run(millis(30));
-        cluster.told(write, 3);
+        cluster.told_at(origin, Revision(2), 3);
         cluster.answered(write, true);
         let trace = trace(&cluster, write);
         assert_eq!(trace.what, "note 7");
@@ -233,6 +245,21 @@ mod tests {
         let elsewhere = cluster.other(leader);
         cluster.told_at(elsewhere, Revision(3), 2);
         assert_eq!(at(&trace(&cluster, second), elsewhere).last(), Some(&Waypoint::WatchersTold { watches: 2 }));
+    }
+
+    #[test]
+    fn watches_of_several_streams_of_a_node_are_counted_together() {
+        let (mut cluster, leader) = led(Config::default());
+        let write = cluster.propose(leader, 1);
+        cluster.run(millis(10));
+        let elsewhere = cluster.other(leader);
+        for (node, watches) in [(leader, 2), (elsewhere, 4), (leader, 3), (leader, 2)] {
+            cluster.told_at(node, Revision(2), watches);
+        }
+        let trace = trace(&cluster, write);
+        let told = |node| at(&trace, node).into_iter().filter(|what| matches!(what, Waypoint::WatchersTold { .. }));
+        assert_eq!(told(leader).collect::<Vec<_>>(), [Waypoint::WatchersTold { watches: 7 }]);
+        assert_eq!(told(elsewhere).collect::<Vec<_>>(), [Waypoint::WatchersTold { watches: 4 }]);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //!
 //! A node puts things in here and learns nothing of other nodes from it.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use super::message::Message;
@@ -21,6 +22,8 @@ pub(super) struct World<M: Machine> {
     pub(super) traces: Traces<M>,
     pub(super) terms: Terms,
     pub(super) done: Vec<Done<M>>,
+    /// Nodes that no leader is to take in any more: whoever would have started them gave up.
+    pub(super) dismissed: BTreeSet<NodeId>,
     sequence: u64,
     requests: u64,
 }
@@ -34,6 +37,7 @@ impl<M: Machine> World<M> {
             traces: Traces::new(config.trace),
             terms: Terms::default(),
             done: Vec::new(),
+            dismissed: BTreeSet::new(),
             sequence: 0,
             requests: 0,
             config,

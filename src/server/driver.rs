@@ -4,8 +4,11 @@
 //! moved to the time of its clock, what is done goes back to those who asked, and the boards
 //! that the services read are brought up to date.
 
-use std::collections::{BTreeMap, HashMap};
-use std::net::SocketAddr;
+use std::collections::BTreeMap;
+use std::io;
+use std::iter;
+use std::net::{IpAddr, SocketAddr};
+use std::time::Duration;
 
 use tokio::net::{TcpListener, TcpSocket};
 use tokio::sync::{mpsc, oneshot, watch};
@@ -27,6 +30,10 @@ const CALLS: usize = 1024;
 /// How many calls are put to the cluster before it is moved on.
 const BATCH: usize = 512;
 
+/// How often it is looked for callers that went away. Those that wait for a leader are looked at
+/// before each step of the cluster, so that nothing is proposed for who is not there any more.
+const SWEEP: Duration = Duration::from_millis(100);
+
 /// What the driver is told from outside.
 #[derive(Debug)]
 pub(super) enum Command {
@@ -43,11 +50,15 @@ pub(super) struct Driver {
     calls: mpsc::Receiver<Call>,
     commands: mpsc::Receiver<Command>,
     /// Who waits for which answer.
-    waiting: HashMap<RequestId, oneshot::Sender<Result<Done, Refusal>>>,
+    waiting: BTreeMap<RequestId, oneshot::Sender<Result<Done, Refusal>>>,
+    /// When it was last looked for callers that went away.
+    swept: Instant,
     seats: BTreeMap<NodeId, Seat>,
     /// Handed to the door of a member that joins later.
     asks: mpsc::Sender<Call>,
     advertise: Option<String>,
+    /// Where members that join later listen.
+    host: IpAddr,
     shutdown: CancellationToken,
     /// What members still do for callers that went away.
     tasks: TaskTracker,
@@ -80,9 +91,20 @@ impl Driver {
         }
         let (asks, calls) = mpsc::channel(CALLS);
         let pace = Reins::start(cluster.now(), options.speed);
-        let (waiting, seats, tasks) = (HashMap::new(), BTreeMap::new(), TaskTracker::new());
-        let advertise = options.advertise.clone();
-        let mut driver = Self { cluster, pace, calls, commands, waiting, seats, asks, advertise, shutdown, tasks };
+        let mut driver = Self {
+            cluster,
+            pace,
+            calls,
+            commands,
+            waiting: BTreeMap::new(),
+            swept: Instant::now(),
+            seats: BTreeMap::new(),
+            asks,
+            advertise: options.advertise.clone(),
+            host: options.listen.ip(),
+            shutdown,
+            tasks: TaskTracker::new(),
+        };
         let mut listeners = Vec::new();
         for (offset, node) in (0_u16..).zip(driver.cluster.nodes()) {
             let at = address(options.listen, offset).ok_or(StartError::NoPortLeft(options.listen))?;
@@ -107,7 +129,7 @@ impl Driver {
     }
 
     /// Gives a node its listener, its board and its door, and serves it.
-    fn seat(&mut self, node: NodeId, listener: TcpListener) -> std::io::Result<()> {
+    fn seat(&mut self, node: NodeId, listener: TcpListener) -> io::Result<()> {
         let address = listener.local_addr()?;
         let (board, seen) = watch::channel(Board::default());
         self.cluster.serve_at(node, self.advertise.clone().unwrap_or_else(|| format!("http://{address}")));
@@ -156,31 +178,27 @@ impl Driver {
 
     /// Puts a call to the cluster, and those that wait behind it.
     fn take_calls(&mut self, first: Call) {
-        let mut next = Some(first);
-        for _ in 0..BATCH {
-            let Some(call) = next else { return };
-            let request = self.cluster.ask(call.node, call.ask);
-            self.waiting.insert(request, call.answer);
-            next = self.calls.try_recv().ok();
-        }
-        if let Some(call) = next {
-            let request = self.cluster.ask(call.node, call.ask);
-            self.waiting.insert(request, call.answer);
+        let behind = iter::from_fn(|| self.calls.try_recv().ok());
+        for Call { node, ask, answer } in iter::once(first).chain(behind).take(BATCH) {
+            let request = self.cluster.ask(node, ask);
+            self.waiting.insert(request, answer);
         }
     }
 
-    /// Takes back what waits for a leader when its caller has gone away.
-    fn withdraw(&mut self) {
-        if !self.seats.values().any(|seat| seat.board.borrow().leader.is_none()) {
-            return;
+    /// Takes back what callers asked that went away: at members without a leader, or at all.
+    fn withdraw(&mut self, everywhere: bool) {
+        if everywhere {
+            self.swept = Instant::now();
         }
-        let waiting = &self.waiting;
-        self.cluster.withdraw(|request| waiting.get(&request).is_some_and(oneshot::Sender::is_closed));
+        let is_gone = |request| self.waiting.get(&request).is_some_and(oneshot::Sender::is_closed);
+        for (&node, _) in self.seats.iter().filter(|(_, seat)| everywhere || seat.board.borrow().leader.is_none()) {
+            self.cluster.withdraw(node, is_gone);
+        }
     }
 
     /// Moves the cluster on and hands out what that led to.
     async fn turn(&mut self) {
-        self.withdraw();
+        self.withdraw(self.swept.elapsed() >= SWEEP);
         if !self.pace.is_frozen() {
             self.cluster.advance(self.pace.now());
         }
@@ -219,7 +237,7 @@ impl Driver {
             }
         }
         for node in nodes.into_iter().filter(|node| !self.seats.contains_key(node)).collect::<Vec<_>>() {
-            let bound = match listen::bind((std::net::Ipv4Addr::LOCALHOST, 0).into()).await {
+            let bound = match listen::bind((self.host, 0).into()).await {
                 Ok(listener) => self.seat(node, listener),
                 Err(error) => Err(error),
             };
@@ -247,7 +265,9 @@ impl Driver {
     }
 
     async fn fault(&mut self, fault: Fault) -> Result<(), String> {
-        // What was due before the fault happens before it.
+        // What was due before the fault happens before it, but nothing for who is not there any
+        // more: a clock may start to run, or a member to go on.
+        self.withdraw(true);
         self.turn().await;
         match fault {
             Fault::Speed(speed) => self.pace.set_speed(speed),
@@ -289,19 +309,28 @@ impl Driver {
 
     /// Starts a killed node where it listened before.
     async fn start_node(&mut self, node: NodeId) -> Result<(), String> {
-        let listener = match self.seats.get_mut(&node).filter(|seat| seat.run.is_none()) {
-            Some(Seat { address, held, .. }) => {
-                let listener = match held.take() {
-                    Some(socket) => listen::listen_again(socket),
-                    None => listen::bind(*address).await,
-                };
-                Some(listener.map_err(|why| format!("{node} cannot listen on {address} again: {why}"))?)
-            }
-            None => None,
-        };
         self.cluster.fault(Fault::Start(node)).map_err(|refused| refused.to_string())?;
-        if let (Some(seat), Some(listener)) = (self.seats.get_mut(&node), listener) {
-            seat.run = Some(Run::start(listener, seat.door.clone(), self.shutdown.clone(), self.tasks.clone()));
+        let Err(why) = self.listen_again(node).await else { return Ok(()) };
+        // It was down, so it can be killed; nobody could reach it.
+        let _ = self.cluster.fault(Fault::Kill(node));
+        if let Some(seat) = self.seats.get_mut(&node) {
+            seat.held = listen::hold(seat.address).ok();
+        }
+        Err(format!("{node} cannot listen again: {why}"))
+    }
+
+    /// Serves a member where it was served; one that found no port when it joined gets one.
+    async fn listen_again(&mut self, node: NodeId) -> io::Result<()> {
+        let Some(seat) = self.seats.get_mut(&node) else {
+            let listener = listen::bind((self.host, 0).into()).await?;
+            return self.seat(node, listener);
+        };
+        if seat.run.is_none() {
+            let listener = match seat.held.take() {
+                Some(socket) => listen::listen_again(socket),
+                None => listen::bind(seat.address).await,
+            };
+            seat.run = Some(Run::start(listener?, seat.door.clone(), self.shutdown.clone(), self.tasks.clone()));
         }
         Ok(())
     }
@@ -312,3 +341,6 @@ fn address(first: SocketAddr, offset: u16) -> Option<SocketAddr> {
     let port = if first.port() == 0 { 0 } else { first.port().checked_add(offset)? };
     Some((first.ip(), port).into())
 }
+
+#[cfg(test)]
+mod tests;

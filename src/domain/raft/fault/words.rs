@@ -12,6 +12,9 @@ use thiserror::Error;
 use super::Fault;
 use crate::domain::raft::{NodeId, Speed};
 
+/// The longest delay of messages: ten times as long as a request waits for its answer.
+pub const LONGEST_DELAY: Duration = Duration::from_mins(1);
+
 /// A word that asks for a fault.
 #[derive(Clone, Copy, Debug)]
 pub struct Word {
@@ -149,7 +152,8 @@ impl Word {
             }
             Takes::Length(make) => {
                 let said = next(A_LENGTH)?;
-                make(length(said).ok_or_else(|| wrong(A_LENGTH, said))?)
+                let length = length(said).filter(|&length| length <= LONGEST_DELAY);
+                make(length.ok_or_else(|| wrong(A_LENGTH, said))?)
             }
             Takes::Percent(make) => {
                 let said = next(A_PERCENTAGE)?;
@@ -178,7 +182,7 @@ impl Word {
 
 const A_NODE: &str = "a node such as n1";
 const TWO_NODES: &str = "two different nodes such as n1 n2";
-const A_LENGTH: &str = "a length such as 200ms or 1.5s";
+const A_LENGTH: &str = "a length up to 60s such as 200ms or 1.5s";
 const A_PERCENTAGE: &str = "a percentage from 0% to 100%";
 const A_FACTOR: &str = "a factor from 0.05 to 4";
 const A_SWITCH: &str = "on or off";
@@ -332,6 +336,7 @@ mod tests {
             ("  delay\t1.5s ", Fault::Delay(Duration::from_millis(1_500))),
             ("delay 250us", Fault::Delay(Duration::from_micros(250))),
             ("delay 0ms", Fault::Delay(Duration::ZERO)),
+            ("delay 60s", Fault::Delay(LONGEST_DELAY)),
             ("loss 0.5%", Fault::Loss(5)),
             ("loss 100", Fault::Loss(1_000)),
             ("speed 4", Fault::Speed(Speed::FASTEST)),
@@ -352,12 +357,13 @@ mod tests {
             ("kill n1 n2", "`kill` takes nothing more, not `n2`"),
             ("cut n1", "`cut` wants two different nodes such as n1 n2"),
             ("cut n1 n1", "`cut` wants two different nodes such as n1 n2, not `n1`"),
-            ("delay 200", "`delay` wants a length such as 200ms or 1.5s, not `200`"),
-            ("delay -1s", "`delay` wants a length such as 200ms or 1.5s, not `-1s`"),
+            ("delay 200", "`delay` wants a length up to 60s such as 200ms or 1.5s, not `200`"),
+            ("delay -1s", "`delay` wants a length up to 60s such as 200ms or 1.5s, not `-1s`"),
             (
                 "delay 99999999999999999999s",
-                "`delay` wants a length such as 200ms or 1.5s, not `99999999999999999999s`",
+                "`delay` wants a length up to 60s such as 200ms or 1.5s, not `99999999999999999999s`",
             ),
+            ("delay 60.001s", "`delay` wants a length up to 60s such as 200ms or 1.5s, not `60.001s`"),
             ("loss 120%", "`loss` wants a percentage from 0% to 100%, not `120%`"),
             ("speed 9", "`speed` wants a factor from 0.05 to 4, not `9`"),
             ("speed 0.01", "`speed` wants a factor from 0.05 to 4, not `0.01`"),
@@ -386,7 +392,7 @@ mod tests {
             (node_ids(), node_ids())
                 .prop_filter("two nodes", |(one, other)| one != other)
                 .prop_map(|(one, other)| Fault::Cut(one, other)),
-            (any::<u64>(), 0..1_000_000_000_u32).prop_map(|(secs, nanos)| Fault::Delay(Duration::new(secs, nanos))),
+            (0..60_u64, 0..1_000_000_000_u32).prop_map(|(secs, nanos)| Fault::Delay(Duration::new(secs, nanos))),
             (0..1_000_000_000_u32).prop_map(|nanos| Fault::Delay(Duration::new(0, nanos))),
             (0..=1_000_u16).prop_map(Fault::Loss),
             node_ids().prop_map(Fault::Campaign),
