@@ -29,7 +29,6 @@ mod unary;
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use etcd_client::proto::{PbClusterServer, PbKvServer, PbLeaseServer, PbMaintenanceServer, PbWatchServer};
 use tokio::runtime::Handle;
@@ -102,8 +101,6 @@ struct Api {
     ended: CancellationToken,
     /// What goes on after its caller went away.
     tasks: TaskTracker,
-    /// How many lease ids were chosen here.
-    leases_chosen: Arc<AtomicU64>,
     /// Where that runs.
     runtime: Handle,
 }
@@ -113,7 +110,7 @@ impl Api {
         let bells = Arc::new(Bells::new(&door));
         let ended = shutdown.child_token();
         tasks.spawn(Arc::clone(&bells).run(door.clone(), ended.clone()));
-        Self { door, bells, ended, tasks: tasks.clone(), leases_chosen: Arc::default(), runtime: Handle::current() }
+        Self { door, bells, ended, tasks: tasks.clone(), runtime: Handle::current() }
     }
 
     /// Whether the member takes this request at all (etcd `api/v3rpc/interceptor.go`).
