@@ -145,9 +145,13 @@ fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observ
     let answers = stream::unfold(Some(observing), move |observing| async move {
         let mut observing = observing?;
         let bells = Arc::clone(&observing.api.bells);
+        let ended = observing.api.ended.clone();
         let answer = tokio::select! {
-            answer = observing.next() => answer,
+            // The end first, then what ends the stream: a busy election must not outrun either.
+            biased;
+            () = ended.cancelled() => Err(status::refusal(Refusal::Stopped)),
             () = bells.leaderless(), if wants_leader => Err(status::refusal(Refusal::NoLeader)),
+            answer = observing.next() => answer,
         };
         match answer {
             Ok(answer) => Some((Ok(answer), Some(observing))),
