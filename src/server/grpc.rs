@@ -43,8 +43,9 @@ use tower::util::MapResponseLayer;
 
 use self::auth::AuthServer;
 use self::bells::Bells;
-use self::election::ElectionServer;
-use self::lock::LockServer;
+use self::election::Election;
+use self::lock::Lock;
+use self::unary::Serving;
 use super::door::Door;
 use crate::embedded::Refusal;
 use crate::{domain, mvcc};
@@ -88,8 +89,8 @@ pub(super) fn routes(door: Door, shutdown: &CancellationToken, tasks: &TaskTrack
         .add_service(PbClusterServer::new(api.clone()).max_decoding_message_size(MAX_MESSAGE))
         .add_service(PbMaintenanceServer::new(api.clone()).max_decoding_message_size(MAX_MESSAGE))
         .add_service(AuthServer)
-        .add_service(LockServer(api.clone()))
-        .add_service(ElectionServer(api))
+        .add_service(Serving::new(api.clone(), Lock))
+        .add_service(Serving::new(api, Election))
 }
 
 /// What every service has. Cheap to clone.
