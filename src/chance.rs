@@ -5,6 +5,9 @@
 
 use std::time::Duration;
 
+/// What lies between two states of a stream.
+const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+
 /// A stream of numbers that look drawn by chance and follow from a seed: `SplitMix64` (Steele,
 /// Lea and Flood, "Fast splittable pseudorandom number generators", 2014).
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,11 +25,9 @@ impl Chance {
     }
 
     fn next(&mut self) -> u64 {
-        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.state;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        let drawn = mix(self.state);
+        self.state = self.state.wrapping_add(STRIDE);
+        drawn
     }
 
     /// A number from 0 up to and with `most`.
@@ -48,6 +49,15 @@ impl Chance {
     }
 }
 
+/// What is drawn in this state: spreads neighbouring numbers over all 64 bits, and no two of
+/// them to the same place.
+pub const fn mix(state: u64) -> u64 {
+    let mut mixed = state.wrapping_add(STRIDE);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -61,6 +71,13 @@ mod tests {
         assert_eq!(draw(7, 1), draw(7, 1));
         assert_ne!(draw(7, 1), draw(7, 2));
         assert_ne!(draw(7, 1), draw(8, 1));
+    }
+
+    #[test]
+    fn numbers_are_mixed_as_splitmix64_does() {
+        // The first two outputs of the reference implementation for the seed 1234567.
+        assert_eq!(mix(1_234_567), 6_457_827_717_110_365_317);
+        assert_eq!(mix(1_234_567_u64.wrapping_add(STRIDE)), 3_203_168_211_198_807_973);
     }
 
     #[test]

@@ -70,6 +70,11 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => dashboard::run(Settings::read(cli)?.config),
         Some(Command::Demo(args)) if !args.headless => demo::show(args, Settings::read(cli)?.config),
+        Some(Command::Cluster(args)) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            cluster::run(args, &settings.config)
+        }
         Some(command) => print(command, cli),
     }
 }
@@ -81,11 +86,6 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man => document::man(&mut out)?,
         Command::Keys => document::keys(&mut out)?,
-        Command::Cluster(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
-            cluster::run(args, &settings.config, &mut out)?;
-        }
         Command::Demo(args) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;

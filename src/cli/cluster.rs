@@ -1,14 +1,14 @@
 //! `cluster`: the embedded cluster alone, driven by lines on standard input.
 //!
 //! One line says where it listens, then each line that is read is answered by one line. When
-//! standard input ends the cluster goes on; Ctrl-C and SIGTERM end it.
+//! standard input ends the cluster goes on; Ctrl-C and SIGTERM end it, also when nobody reads what
+//! it says.
 
-use std::io::Write;
 use std::time::Duration;
 
 use color_eyre::eyre::WrapErr as _;
 use serde::Serialize;
-use tokio::io::BufReader;
+use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 
 use crate::config::{Config, Format};
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
@@ -33,43 +33,46 @@ const LEADER: Duration = Duration::from_secs(3);
 ///
 /// # Errors
 /// When it cannot be started, or nobody reads what it says.
-pub fn run(args: &ClusterArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+pub fn run(args: &ClusterArgs, config: &Config) -> Result<(), Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .enable_all()
         .build()
         .wrap_err("cannot start the runtime")
         .map_err(Failure::Unexpected)?;
-    let ended = runtime.block_on(serve(args, config.output.format.unwrap_or(Format::Simple), to));
-    // Reading standard input cannot be broken off.
+    let ended = runtime.block_on(serve(args, config.output.format.unwrap_or(Format::Simple)));
+    // Reading standard input cannot be broken off, nor writing to a pipe that nobody reads.
     runtime.shutdown_background();
     ended
 }
 
-async fn serve(args: &ClusterArgs, format: Format, to: &mut impl Write) -> Result<(), Failure> {
+async fn serve(args: &ClusterArgs, format: Format) -> Result<(), Failure> {
     let options = args.embedded.options(Duration::ZERO, runtime::clock::any_seed());
     let server = server::start(options).await?;
-    // Whoever reads the line may ask at once. With messages lost or a clock that creeps there
-    // may be no leader for long.
-    let _ = tokio::time::timeout(LEADER, server.led()).await;
-    let mut says = Says { format, to };
-    says.ready(&server)?;
-    let control = server.control();
+    let mut says = Says { format, to: tokio::io::stdout() };
     let ended = tokio::select! {
         // The end first: whoever writes lines without a pause must not outrun it.
         biased;
         () = wait::interrupted() => Ok(()),
-        answered = obey(&control, &mut says) => answered,
+        answered = obey(&server, BufReader::new(tokio::io::stdin()), &mut says) => answered,
     };
     server.stop().await;
     ended
 }
 
-/// Answers each line; when there are no more, waits for the end.
-async fn obey(control: &Control, says: &mut Says<'_, impl Write>) -> Result<(), Failure> {
-    let mut input = BufReader::new(tokio::io::stdin());
+/// Says when it is ready and answers each line; when there are no more, waits for the end.
+async fn obey(
+    server: &Server,
+    mut input: impl AsyncBufRead + Unpin,
+    says: &mut Says<impl AsyncWrite + Unpin>,
+) -> Result<(), Failure> {
+    // Whoever reads the line may ask at once. With messages lost or a clock that creeps there
+    // may be no leader for long.
+    let _ = tokio::time::timeout(LEADER, server.led()).await;
+    says.ready(server).await?;
+    let control: Control = server.control();
     while let Ok(Some(line)) = lines::next(&mut input).await {
         let Read::Said(line) = line else {
-            says.error(&format!("no command has more than {LONGEST} bytes"))?;
+            says.error(&format!("no command has more than {LONGEST} bytes")).await?;
             continue;
         };
         // What is no text is no command either, and is quoted as far as it is one.
@@ -77,15 +80,15 @@ async fn obey(control: &Control, says: &mut Says<'_, impl Write>) -> Result<(), 
         match line.trim() {
             "" => {}
             STATUS => match control.picture().await {
-                Ok(picture) => says.status(&picture)?,
-                Err(Stopped) => says.error(&Stopped.to_string())?,
+                Ok(picture) => says.status(&picture).await?,
+                Err(Stopped) => says.error(&Stopped.to_string()).await?,
             },
             words => match words.parse::<Fault>() {
                 Ok(fault) => match control.fault(fault).await {
-                    Ok(()) => says.ok()?,
-                    Err(why) => says.error(&why)?,
+                    Ok(()) => says.ok().await?,
+                    Err(why) => says.error(&why).await?,
                 },
-                Err(error) => says.error(&format!("{error}; `{STATUS}` tells how the nodes are"))?,
+                Err(error) => says.error(&format!("{error}; `{STATUS}` tells how the nodes are")).await?,
             },
         }
     }
@@ -93,9 +96,9 @@ async fn obey(control: &Control, says: &mut Says<'_, impl Write>) -> Result<(), 
 }
 
 /// Writes one line for each thing it says, and sees to it that it is read at once.
-struct Says<'a, W> {
+struct Says<W> {
     format: Format,
-    to: &'a mut W,
+    to: W,
 }
 
 #[derive(Serialize)]
@@ -147,47 +150,52 @@ struct Node {
     revision: Revision,
 }
 
-impl<W: Write> Says<'_, W> {
-    fn ready(&mut self, server: &Server) -> Result<(), Failure> {
+impl<W: AsyncWrite + Unpin> Says<W> {
+    async fn ready(&mut self, server: &Server) -> Result<(), Failure> {
         let endpoints: Vec<_> = server.members.iter().map(|member| member.endpoint.as_str()).collect();
         let members = server.members.iter();
         if self.format == Format::Json {
             let members =
                 members.map(|Served { member, name, endpoint, .. }| Member { id: (*member).into(), name, endpoint });
-            return self.json(&Line::Ready { schema: json::SCHEMA, endpoints, members: members.collect() });
+            return self.json(&Line::Ready { schema: json::SCHEMA, endpoints, members: members.collect() }).await;
         }
-        self.text(&format!("ready\t{}", endpoints.join(",")))
+        self.text(&format!("ready\t{}", endpoints.join(","))).await
     }
 
-    fn ok(&mut self) -> Result<(), Failure> {
-        if self.format == Format::Json { self.json(&Line::Ok { status: None }) } else { self.text("ok") }
+    async fn ok(&mut self) -> Result<(), Failure> {
+        if self.format == Format::Json { self.json(&Line::Ok { status: None }).await } else { self.text("ok").await }
     }
 
-    fn error(&mut self, message: &str) -> Result<(), Failure> {
+    async fn error(&mut self, message: &str) -> Result<(), Failure> {
         let message = &*sanitise(message);
         if self.format == Format::Json {
-            self.json(&Line::Error { message })
+            self.json(&Line::Error { message }).await
         } else {
-            self.text(&format!("error\t{message}"))
+            self.text(&format!("error\t{message}")).await
         }
     }
 
-    fn status(&mut self, picture: &RaftPicture) -> Result<(), Failure> {
+    async fn status(&mut self, picture: &RaftPicture) -> Result<(), Failure> {
         if self.format == Format::Json {
-            return self.json(&Line::Ok { status: Some(picture.into()) });
+            return self.json(&Line::Ok { status: Some(picture.into()) }).await;
         }
         let nodes: Vec<_> = picture.nodes.iter().map(in_words).collect();
-        self.text(&format!("ok\t{}", nodes.join("\t")))
+        self.text(&format!("ok\t{}", nodes.join("\t"))).await
     }
 
-    fn json(&mut self, line: &Line<'_>) -> Result<(), Failure> {
-        json::write(line, self.to)?;
-        Ok(self.to.flush()?)
+    async fn json(&mut self, line: &Line<'_>) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        json::write(line, &mut bytes)?;
+        self.write(&bytes).await
     }
 
-    fn text(&mut self, line: &str) -> Result<(), Failure> {
-        writeln!(self.to, "{line}")?;
-        Ok(self.to.flush()?)
+    async fn text(&mut self, line: &str) -> Result<(), Failure> {
+        self.write(format!("{line}\n").as_bytes()).await
+    }
+
+    async fn write(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.to.write_all(bytes).await?;
+        Ok(self.to.flush().await?)
     }
 }
 

@@ -215,7 +215,7 @@ pub struct LogCell {
     pub term: Term,
     /// What it is.
     pub kind: EntryKind,
-    /// What it does in a few words, such as `put /demo/lock/a`; escaped for a terminal.
+    /// What it does in a few words, such as `put /demo/lock/a`; keys in it are escaped ([`crate::domain::escape`]).
     pub what: String,
 }
 
@@ -269,7 +269,7 @@ pub struct Flight {
 pub enum RaftMessage {
     /// A leader's call without entries (§5.2).
     Heartbeat {
-        /** The sender's term. */
+        /// The sender's term.
         term: Term,
     },
     /// A leader's call with entries (§5.3).
@@ -290,7 +290,7 @@ pub enum RaftMessage {
     },
     /// A candidate's call (§5.2).
     Vote {
-        /** The term it stands in. */
+        /// The term it stands in.
         term: Term,
     },
     /// The answer.
@@ -302,7 +302,7 @@ pub enum RaftMessage {
     },
     /// A question whether one could win.
     PreVote {
-        /** The term it would stand in. */
+        /// The term it would stand in.
         term: Term,
     },
     /// The answer.
@@ -314,12 +314,12 @@ pub enum RaftMessage {
     },
     /// The whole state for a node that lags behind the log (§7).
     Snapshot {
-        /** The last index in it. */
+        /// The last index in it.
         last: RaftIndex,
     },
     /// The wish that the receiver stands for election at once (leader transfer, thesis §3.10).
     TimeoutNow {
-        /** The sender's term. */
+        /// The sender's term.
         term: Term,
     },
     /// A follower passes a request on to its leader.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::chance::mix;
 use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, Member, MemberId};
 use crate::raft;
@@ -94,11 +95,7 @@ impl Roster {
     }
 }
 
-/// A number that looks like any other: the finalizer of `SplitMix64` (Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators"). Never 0, which means "none" in etcd.
+/// A number that looks like any other; never 0, which means "none" in etcd.
 const fn mixed(number: u64) -> u64 {
-    let mut z = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    (z ^ (z >> 31)) | 1
+    mix(number) | 1
 }

@@ -1,8 +1,9 @@
 //! Requests in a few words, for logs and traces that people read.
 //!
-//! Keys are any bytes: whatever is not printable is escaped, and long keys are cut.
+//! Keys are any bytes: they are escaped here, once and as everywhere, and long ones are cut.
 
 use crate::domain::KeyRange;
+use crate::domain::escape::escape;
 use crate::mvcc::{Op, Request, TxnRequest};
 
 /// Characters of a key that are shown.
@@ -41,10 +42,35 @@ fn range(range: &KeyRange) -> String {
 }
 
 fn key(key: &[u8]) -> String {
-    let mut text: String = String::from_utf8_lossy(key).escape_debug().take(LONG + 1).collect();
+    let mut text: String = escape(key).chars().take(LONG + 1).collect();
     if text.chars().count() > LONG {
         text.pop();
         text.push('…');
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Key;
+    use crate::mvcc::PutRequest;
+
+    fn put(key: &[u8]) -> String {
+        of(&Request::Put(PutRequest { key: Key::from(key), ..PutRequest::default() }))
+    }
+
+    #[test]
+    fn a_key_looks_as_it_does_on_every_other_screen() {
+        assert_eq!(put(b"/it's/\\"), r"put /it's/\\");
+        assert_eq!(put(b"a\xff\xfe"), r"put a\xff\xfe");
+        assert_eq!(put(b"a\x1b\n"), r"put a\x1b\n");
+        assert_eq!(put("\u{202e}é".as_bytes()), r"put \u{202e}é");
+    }
+
+    #[test]
+    fn a_long_key_is_cut() {
+        assert_eq!(put(&[b'k'; LONG]), format!("put {}", "k".repeat(LONG)));
+        assert_eq!(put(&[b'k'; LONG + 1]), format!("put {}…", "k".repeat(LONG)));
+    }
 }

@@ -3,15 +3,17 @@
 use std::future::pending;
 use std::time::Duration;
 
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, watch};
-use tokio::task::AbortHandle;
+use tokio::task::JoinHandle;
 use tokio::time::sleep;
-use tracing::{debug, warn};
+use tokio_util::sync::{CancellationToken, DropGuard};
+use tracing::warn;
 
 use super::clock::Clock;
 use crate::domain::raft::Fault;
 use crate::event::{Observation, Stamped};
-use crate::server::Control;
+use crate::server::{Control, Stopped};
 
 /// The time between pictures while they are looked at: as often as motion is drawn.
 const LOOKED_AT: Duration = Duration::from_millis(50);
@@ -27,13 +29,9 @@ pub(super) struct Embedded {
     observed: mpsc::Receiver<Stamped<Observation>>,
     faults: mpsc::Sender<Fault>,
     looked_at: watch::Sender<bool>,
-    task: AbortHandle,
-}
-
-impl Drop for Embedded {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
+    task: JoinHandle<()>,
+    /// Ends the task.
+    end: DropGuard,
 }
 
 impl Embedded {
@@ -42,9 +40,18 @@ impl Embedded {
         let (tell, observed) = mpsc::channel(PICTURES);
         let (faults, asked) = mpsc::channel(FAULTS);
         let (looked_at, attention) = watch::channel(false);
+        let ended = CancellationToken::new();
         let between = Between { control, observed: tell, clock, faults: asked, looked_at: attention };
-        let task = tokio::spawn(between.run()).abort_handle();
-        Self { observed, faults, looked_at, task }
+        let task = tokio::spawn(between.run(ended.clone()));
+        Self { observed, faults, looked_at, task, end: ended.drop_guard() }
+    }
+
+    /// Ends the connection and waits until it has ended; the cluster goes on.
+    pub async fn end(self) {
+        drop(self.end);
+        if let Err(error) = self.task.await {
+            warn!(%error, "what was between the embedded cluster and the session failed");
+        }
     }
 
     /// The next thing it tells; never, when there is no such cluster or it has stopped. Nothing
@@ -59,10 +66,14 @@ impl Embedded {
     }
 
     /// Has a fault done. What it led to comes as an observation.
-    pub fn fault(&self, fault: Fault) {
-        if self.faults.try_send(fault).is_err() {
-            warn!(?fault, "a fault is left out: those before it are not done yet");
-        }
+    ///
+    /// # Errors
+    /// Why it will not be done, in words: too many wait, or the cluster has stopped.
+    pub fn fault(&self, fault: Fault) -> Result<(), String> {
+        self.faults.try_send(fault).map_err(|failed| match failed {
+            TrySendError::Full(_) => "it is left out: those before it are not done yet".to_owned(),
+            TrySendError::Closed(_) => Stopped.to_string(),
+        })
     }
 
     /// Says whether the pictures are looked at, which decides how many there are.
@@ -84,9 +95,16 @@ struct Between {
 struct Gone;
 
 impl Between {
-    async fn run(mut self) {
-        while let Ok(()) = self.turn().await {}
-        debug!("the embedded cluster is not watched any more");
+    async fn run(mut self, ended: CancellationToken) {
+        let gone = async { while let Ok(()) = self.turn().await {} };
+        tokio::select! {
+            // The end first: a session that is over wants no more pictures.
+            biased;
+            () = ended.cancelled() => {}
+            () = gone => if !ended.is_cancelled() {
+                warn!("the embedded cluster has stopped: what is shown of it is its last picture");
+            },
+        }
     }
 
     async fn turn(&mut self) -> Result<(), Gone> {
@@ -108,5 +126,36 @@ impl Between {
 
     async fn tell(&self, what: Observation) -> Result<(), Gone> {
         self.observed.send(Stamped { at: self.clock.now(), what }).await.map_err(|_| Gone)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::raft::NodeId;
+    use crate::embedded::Config;
+    use crate::server::{self, Options};
+
+    #[tokio::test]
+    async fn a_cluster_that_has_stopped_takes_no_fault_and_says_so() {
+        let server = server::start(Options::new(Config::default())).await.unwrap();
+        let mut embedded = Embedded::connect(server.control(), Clock::start());
+        assert!(matches!(Embedded::observe(Some(&mut embedded)).await.what, Observation::Raft(_)));
+        server.stop().await;
+        // What came before is read; then the task finds that the cluster is gone.
+        while embedded.observed.recv().await.is_some() {}
+        assert_eq!(embedded.fault(Fault::Kill(NodeId(1))), Err(Stopped.to_string()));
+        embedded.end().await;
+    }
+
+    #[tokio::test]
+    async fn an_end_waits_for_the_task_and_leaves_the_cluster_alone() {
+        let server = server::start(Options::new(Config::default())).await.unwrap();
+        let embedded = Embedded::connect(server.control(), Clock::start());
+        let observed = embedded.looked_at.clone();
+        embedded.end().await;
+        assert!(observed.is_closed(), "the task is gone");
+        assert!(server.control().picture().await.is_ok());
+        server.stop().await;
     }
 }

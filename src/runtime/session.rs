@@ -118,6 +118,14 @@ impl Session {
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
+        let reason = self.until_left().await;
+        if let Some(embedded) = self.embedded.take() {
+            embedded.end().await;
+        }
+        reason
+    }
+
+    async fn until_left(&mut self) -> Result<ExitReason, RuntimeError> {
         loop {
             if self.wants_tick() {
                 self.tick().await?;
@@ -265,7 +273,10 @@ impl Session {
                 }
                 Effect::Fault(fault) => {
                     if let Some(embedded) = &self.embedded {
-                        embedded.fault(fault);
+                        if let Err(why) = embedded.fault(fault) {
+                            let what = Observation::FaultDone(fault, Err(why));
+                            self.take_in(Stamped { at: self.clock.now(), what });
+                        }
                     } else {
                         debug!(?fault, "there is no embedded cluster to do this to");
                     }

@@ -13,7 +13,8 @@ use std::ops::Range;
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
-use tokio::io::{AsyncRead, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tonic::transport::server::Connected;
 
 /// What a connection begins with (RFC 9113, §3.4).
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -35,9 +36,68 @@ const NAME: &[u8] = b"httpj--";
 const URL_CODED: &[u8] = &[0x9d, 0x29, 0xae, 0xe3, 0x0c];
 const NAME_CODED: &[u8] = &[0x9d, 0x29, 0xaf, 0xa2, 0xcb];
 
+/// A connection whose first call has an authority.
+pub(super) struct Righted<S> {
+    stream: S,
+    /// Until that is over.
+    beginning: Option<Beginning>,
+}
+
+impl<S> Righted<S> {
+    /// Puts right what comes on `stream`, of which nothing was read yet.
+    pub fn new(stream: S) -> Self {
+        Self { stream, beginning: Some(Beginning::default()) }
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Righted<S> {
+    fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+        let this = self.get_mut();
+        if let Some(beginning) = this.beginning.as_mut().filter(|beginning| !beginning.is_over()) {
+            return beginning.poll_read(Pin::new(&mut this.stream), context, into);
+        }
+        this.beginning = None;
+        Pin::new(&mut this.stream).poll_read(context, into)
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Righted<S> {
+    fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write(context, bytes)
+    }
+
+    fn poll_write_vectored(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.get_mut().stream).poll_write_vectored(context, slices)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.get_mut().stream).poll_shutdown(context)
+    }
+}
+
+impl<S: Connected> Connected for Righted<S> {
+    type ConnectInfo = S::ConnectInfo;
+
+    fn connect_info(&self) -> S::ConnectInfo {
+        self.stream.connect_info()
+    }
+}
+
 /// Reads the beginning of a connection, up to its first call.
 #[derive(Debug, Default)]
-pub(super) struct Beginning {
+struct Beginning {
     /// Read and put right, and not handed on yet.
     passed: Vec<u8>,
     /// Read, and the beginning of something that is not complete.
@@ -56,12 +116,12 @@ enum Stage {
 
 impl Beginning {
     /// Whether all of it was handed on: the connection may be read directly.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.stage == Stage::Over && self.passed.is_empty()
     }
 
     /// Reads on.
-    pub fn poll_read(
+    fn poll_read(
         &mut self,
         mut stream: Pin<&mut impl AsyncRead>,
         context: &mut Context<'_>,
@@ -192,6 +252,8 @@ fn string(fields: &[u8], at: &mut usize) -> Option<(Range<usize>, bool)> {
 
 #[cfg(test)]
 mod tests {
+    use tokio::io::AsyncReadExt as _;
+
     use super::*;
 
     /// `:method POST`, `:scheme http`, `:path /a` and this authority, as Go's library writes them.
@@ -252,17 +314,8 @@ mod tests {
     #[tokio::test]
     async fn all_that_came_is_handed_on_when_the_client_says_no_more() {
         let bytes = [PREFACE, &frame(4, 0, b"")[..5]].concat();
-        let mut stream = &bytes[..];
-        let mut beginning = Beginning::default();
         let mut read = Vec::new();
-        while !beginning.is_over() {
-            let mut buffer = [0; 7];
-            let mut into = ReadBuf::new(&mut buffer);
-            std::future::poll_fn(|context| beginning.poll_read(Pin::new(&mut stream), context, &mut into))
-                .await
-                .expect("memory is read");
-            read.extend_from_slice(into.filled());
-        }
+        Righted::new(&bytes[..]).read_to_end(&mut read).await.expect("memory is read");
         assert_eq!(read, bytes);
     }
 }

@@ -3,6 +3,7 @@
 //! Reads of the store go straight to it; whatever the cluster has to agree on goes to the
 //! driver, which owns the cluster, and comes back when the member has applied it.
 
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock, RwLockReadGuard};
 
 use tokio::sync::{mpsc, oneshot, watch};
@@ -11,6 +12,7 @@ use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, Member, MemberId, Revision};
 use crate::embedded::{Ask, Board, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 use crate::mvcc::{Request, Response, Store};
+use crate::pace::Clock;
 
 /// One member's door. Cheap to clone.
 #[derive(Clone, Debug)]
@@ -24,6 +26,10 @@ pub struct Door {
     pub(super) store: Arc<RwLock<Store>>,
     pub(super) asks: mpsc::Sender<Call>,
     pub(super) board: watch::Receiver<Board>,
+    /// The cluster's clock.
+    pub(super) clock: Clock,
+    /// How many lease ids the member chose, in all of its runs.
+    pub(super) leases_chosen: Arc<AtomicU64>,
 }
 
 /// What the driver is asked, and where the answer goes.

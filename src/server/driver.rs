@@ -140,6 +140,8 @@ impl Driver {
             store: self.cluster.store(node),
             asks: self.asks.clone(),
             board: seen,
+            clock: self.pace.clock(),
+            leases_chosen: std::sync::Arc::default(),
         };
         let run = Some(Run::start(listener, door.clone(), self.shutdown.clone(), self.tasks.clone()));
         self.seats.insert(node, Seat { address, board, door, run, held: None });

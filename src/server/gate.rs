@@ -17,8 +17,6 @@ use tokio::sync::watch;
 use tokio_util::sync::ReusableBoxFuture;
 use tonic::transport::server::{Connected, TcpConnectInfo};
 
-use super::authority::Beginning;
-
 /// How a gate stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stand {
@@ -54,11 +52,6 @@ impl Gate {
         self.0.send_replace(Stand::Broken);
     }
 
-    /// Whether it is broken.
-    pub fn is_broken(&self) -> bool {
-        *self.0.borrow() == Stand::Broken
-    }
-
     /// Ends when the gate is broken.
     pub async fn broken(&self) {
         // The sender lives in this very gate, so that the wait can only end by the condition.
@@ -69,7 +62,7 @@ impl Gate {
     pub fn guard(&self, stream: TcpStream) -> Guarded {
         let stand = self.0.subscribe();
         let change = ReusableBoxFuture::new(changed(stand.clone()));
-        Guarded { stream, stand, change, beginning: Some(Beginning::default()) }
+        Guarded { stream, stand, change }
     }
 }
 
@@ -79,8 +72,6 @@ pub(super) struct Guarded {
     stand: watch::Receiver<Stand>,
     /// The next change of the gate.
     change: ReusableBoxFuture<'static, watch::Receiver<Stand>>,
-    /// Until that is over.
-    beginning: Option<Beginning>,
 }
 
 async fn changed(mut stand: watch::Receiver<Stand>) -> watch::Receiver<Stand> {
@@ -123,10 +114,6 @@ impl AsyncRead for Guarded {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         std::task::ready!(this.pass(context))?;
-        if let Some(beginning) = this.beginning.as_mut().filter(|beginning| !beginning.is_over()) {
-            return beginning.poll_read(Pin::new(&mut this.stream), context, into);
-        }
-        this.beginning = None;
         Pin::new(&mut this.stream).poll_read(context, into)
     }
 }
@@ -224,7 +211,6 @@ mod tests {
         let gate = Gate::open();
         gate.break_down();
         gate.set_shut(false);
-        assert!(gate.is_broken());
-        gate.broken().await;
+        assert!(futures::poll!(std::pin::pin!(gate.broken())).is_ready());
     }
 }

@@ -29,7 +29,6 @@ mod unary;
 mod watch;
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
 
 use etcd_client::proto::{PbClusterServer, PbKvServer, PbLeaseServer, PbMaintenanceServer, PbWatchServer};
 use tokio::runtime::Handle;
@@ -44,8 +43,9 @@ use tower::util::MapResponseLayer;
 
 use self::auth::AuthServer;
 use self::bells::Bells;
-use self::election::ElectionServer;
-use self::lock::LockServer;
+use self::election::Election;
+use self::lock::Lock;
+use self::unary::Serving;
 use super::door::Door;
 use crate::embedded::Refusal;
 use crate::{domain, mvcc};
@@ -89,8 +89,8 @@ pub(super) fn routes(door: Door, shutdown: &CancellationToken, tasks: &TaskTrack
         .add_service(PbClusterServer::new(api.clone()).max_decoding_message_size(MAX_MESSAGE))
         .add_service(PbMaintenanceServer::new(api.clone()).max_decoding_message_size(MAX_MESSAGE))
         .add_service(AuthServer)
-        .add_service(LockServer(api.clone()))
-        .add_service(ElectionServer(api))
+        .add_service(Serving::new(api.clone(), Lock))
+        .add_service(Serving::new(api, Election))
 }
 
 /// What every service has. Cheap to clone.
@@ -102,8 +102,6 @@ struct Api {
     ended: CancellationToken,
     /// What goes on after its caller went away.
     tasks: TaskTracker,
-    /// How many lease ids were chosen here.
-    leases_chosen: Arc<AtomicU64>,
     /// Where that runs.
     runtime: Handle,
 }
@@ -113,7 +111,7 @@ impl Api {
         let bells = Arc::new(Bells::new(&door));
         let ended = shutdown.child_token();
         tasks.spawn(Arc::clone(&bells).run(door.clone(), ended.clone()));
-        Self { door, bells, ended, tasks: tasks.clone(), leases_chosen: Arc::default(), runtime: Handle::current() }
+        Self { door, bells, ended, tasks: tasks.clone(), runtime: Handle::current() }
     }
 
     /// Whether the member takes this request at all (etcd `api/v3rpc/interceptor.go`).

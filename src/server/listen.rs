@@ -1,25 +1,31 @@
 //! A member's listener: taking connections, serving them, and hanging up in two ways.
 //!
 //! A run of a member is one gate, one listener and one task. Killing it breaks the gate and ends
-//! the task, so that connections are reset and new ones refused; a later start binds the same
-//! address again.
+//! the task, so that connections are reset and new ones refused; its address is kept meanwhile,
+//! and a later start listens there again.
 
 use std::io;
 use std::net::SocketAddr;
+use std::time::Duration;
 
 use futures::stream;
-use tokio::net::{TcpListener, TcpSocket};
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinHandle;
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, warn};
 
+use super::authority::Righted;
 use super::door::Door;
 use super::gate::{Gate, Guarded};
 use super::grpc;
 
 /// How many connections may wait until they are taken.
 const BACKLOG: u32 = 1024;
+/// How long nobody is taken after a connection could not be: with too many files open the next
+/// one fares no better, and the system would say so without end.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// One run of one member.
 #[derive(Debug)]
@@ -68,8 +74,8 @@ async fn serve(listener: TcpListener, door: Door, gate: Gate, shutdown: Cancella
     let node = door.node;
     let hang_up = shutdown.child_token();
     let incoming = stream::unfold((listener, gate.clone()), |(listener, gate)| async move {
-        let taken = accept(&listener, &gate).await?;
-        Some((taken, (listener, gate)))
+        let taken = accept(|| take_from(&listener), &gate).await?;
+        Some((Ok::<_, io::Error>(taken), (listener, gate)))
     });
     let server = grpc::routes(door, &hang_up, &tasks);
     tokio::select! {
@@ -85,22 +91,37 @@ async fn serve(listener: TcpListener, door: Door, gate: Gate, shutdown: Cancella
     }
 }
 
-/// The next connection; `None` when the gate is broken.
-async fn accept(listener: &TcpListener, gate: &Gate) -> Option<io::Result<Guarded>> {
+async fn take_from(listener: &TcpListener) -> io::Result<TcpStream> {
+    listener.accept().await.map(|(stream, _)| stream)
+}
+
+/// The next connection that can be taken, ready to be served; `None` when the gate is broken.
+async fn accept<Taking>(take: impl Fn() -> Taking, gate: &Gate) -> Option<Righted<Guarded>>
+where
+    Taking: Future<Output = io::Result<TcpStream>>,
+{
+    let mut told = false;
     loop {
-        if gate.is_broken() {
-            return None;
-        }
-        match listener.accept().await {
-            Ok((stream, _)) => {
-                if let Err(error) = stream.set_nodelay(true) {
-                    debug!(%error, "a connection was gone when it was taken");
-                    continue;
+        let taken = tokio::select! {
+            // The end first: whoever connects without a pause must not outrun it.
+            biased;
+            () = gate.broken() => return None,
+            taken = take() => taken,
+        };
+        match taken {
+            Ok(stream) => match stream.set_nodelay(true) {
+                Ok(()) => return Some(Righted::new(gate.guard(stream))),
+                Err(error) => debug!(%error, "a connection was gone when it was taken"),
+            },
+            Err(error) => {
+                if !std::mem::replace(&mut told, true) {
+                    warn!(%error, "no connection can be taken; it is tried again until one can");
                 }
-                return Some(Ok(gate.guard(stream)));
+                tokio::select! {
+                    () = gate.broken() => return None,
+                    () = sleep(PAUSE) => {}
+                }
             }
-            // Such as too many open files: the next connection may fare better.
-            Err(error) => return Some(Err(error)),
         }
     }
 }
@@ -123,4 +144,56 @@ pub(super) fn hold(at: SocketAddr) -> io::Result<TcpSocket> {
 /// Listens on an address that was kept.
 pub(super) fn listen_again(socket: TcpSocket) -> io::Result<TcpListener> {
     socket.listen(BACKLOG)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use tokio::time::Instant;
+
+    use super::*;
+
+    /// Too many open files.
+    fn no_file_left() -> io::Error {
+        io::Error::from_raw_os_error(24)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn connections_that_cannot_be_taken_are_tried_again_after_a_pause() {
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let _far = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        let tried = AtomicUsize::new(0);
+        let began = Instant::now();
+        let take = || async {
+            if tried.fetch_add(1, Ordering::Relaxed) < 5 {
+                return Err(no_file_left());
+            }
+            take_from(&listener).await
+        };
+        assert!(accept(take, &Gate::open()).await.is_some());
+        assert_eq!(tried.load(Ordering::Relaxed), 6);
+        assert!(began.elapsed() >= PAUSE * 5, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_gate_that_breaks_ends_the_pause() {
+        let gate = Gate::open();
+        let (failed, mut has_failed) = tokio::sync::mpsc::channel(1);
+        let taking = tokio::spawn({
+            let gate = gate.clone();
+            async move {
+                let take = || async {
+                    let _ = failed.try_send(());
+                    Err(no_file_left())
+                };
+                accept(take, &gate).await.is_none()
+            }
+        });
+        has_failed.recv().await.unwrap();
+        let began = Instant::now();
+        gate.break_down();
+        assert!(taking.await.unwrap());
+        assert!(began.elapsed() < PAUSE);
+    }
 }

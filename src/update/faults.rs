@@ -15,8 +15,10 @@ const SPEEDS: [Speed; 7] = [Speed(50), Speed(100), Speed(250), Speed(500), Speed
 
 /// Does something to the selected node.
 pub fn node(model: &mut Model, deed: Deed) -> Effects {
+    let target = target(model);
     let Some(picture) = picture(model) else { return Effects::new() };
-    let Some((id, life)) = target(model).and_then(|id| Some((id, raft::node(&picture, id)?.life))) else {
+    let known = target.and_then(|id| Some((id, raft::node(picture, id)?.life, raft::is_isolated(picture, id))));
+    let Some((id, life, is_isolated)) = known else {
         tell(model, Notice::NoNode);
         return Effects::new();
     };
@@ -27,7 +29,7 @@ pub fn node(model: &mut Model, deed: Deed) -> Effects {
         (Deed::KillOrStart, Life::Up | Life::Paused) => Fault::Kill(id),
         (Deed::PauseOrResume, Life::Paused) => Fault::Resume(id),
         (Deed::PauseOrResume, Life::Up | Life::Killed) => Fault::Pause(id),
-        (Deed::Isolate, _) if raft::is_isolated(&picture, id) => {
+        (Deed::Isolate, _) if is_isolated => {
             tell(model, Notice::IsolatedAlready(id));
             return Effects::new();
         }
@@ -41,11 +43,11 @@ pub fn node(model: &mut Model, deed: Deed) -> Effects {
 /// Changes how the cluster's clock runs.
 pub fn pace(model: &mut Model, pace: Pace) -> Effects {
     let Some(picture) = picture(model) else { return Effects::new() };
-    let now = picture.speed;
+    let (now, paused) = (picture.speed, picture.paused);
     let fault = match pace {
         Pace::Slower => SPEEDS.into_iter().rev().find(|&speed| speed < now).map(Fault::Speed),
         Pace::Faster => SPEEDS.into_iter().find(|&speed| speed > now).map(Fault::Speed),
-        Pace::FreezeOrThaw => Some(if picture.paused { Fault::Thaw } else { Fault::Freeze }),
+        Pace::FreezeOrThaw => Some(if paused { Fault::Thaw } else { Fault::Freeze }),
         Pace::Step => Some(Fault::Step),
     };
     let Some(fault) = fault else {
@@ -85,13 +87,12 @@ pub fn explain(model: &mut Model, chord: Chord) {
 }
 
 /// The live picture; when there is none, the reason is told.
-fn picture(model: &mut Model) -> Option<RaftPicture> {
-    let picture = model.live().raft.as_deref().cloned();
-    if picture.is_none() {
+fn picture(model: &mut Model) -> Option<&RaftPicture> {
+    if model.live().raft.is_none() {
         let embedded = model.is_embedded();
         tell(model, if embedded { Notice::NoNode } else { Notice::NeedsEmbedded });
     }
-    picture
+    model.live().raft.as_deref()
 }
 
 /// The node that is meant: on the screen of the members the one in the selected row, elsewhere

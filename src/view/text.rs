@@ -4,9 +4,8 @@
 //! [`escape()`] once on its way to a cell; the pen that writes the cells checks it again.
 
 mod cut;
-mod escape;
 mod number;
 
+pub use crate::domain::escape::{escape, escape_text, is_unsafe, sanitise, unescape};
 pub use cut::{Cut, back, cut_end, cut_middle, fit_bytes, front, split_at_width, width};
-pub use escape::{escape, escape_text, is_unsafe, sanitise, unescape};
 pub use number::{bytes, clock, cluster_clock, duration, exact_clock, grouped, lasting, quantity, short_duration};

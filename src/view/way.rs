@@ -10,7 +10,7 @@ use super::canvas::Canvas;
 use super::layout::{Size, left, percent, top};
 use super::leases::position;
 use super::list::List;
-use super::text::{escape_text, exact_clock, lasting};
+use super::text::{exact_clock, lasting};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
@@ -72,7 +72,7 @@ fn row<'a>(trace: &'a Trace, theme: &Theme) -> Row<'a> {
         target: Some(Target::Request(trace.id)),
         ..Row::new(vec![
             first.map_or_else(dash, |step| Cell::span(theme.span(exact_clock(step.at), Role::Muted))),
-            Cell::Name(trace.what.as_bytes(), theme.style(Role::Text)),
+            Cell::span(theme.span(trace.what.clone(), Role::Text)),
             first.map_or_else(dash, |step| Cell::new(step.node.to_string())),
             took(trace).map_or_else(dash, Cell::new),
             Cell::span(theme.span(word, role)),
@@ -119,8 +119,7 @@ pub fn draw_way(
     let (word, role) = state(trace);
     let said = took(trace).map_or_else(|| word.to_owned(), |took| format!("{word} after {took}"));
     let room = usize::from(area.width).saturating_sub(said.len() + 12).max(8);
-    let title =
-        vec![theme.span("Way ", Role::Title), theme.sentence(escape_text(&trace.what).into_owned(), room, Role::Text)];
+    let title = vec![theme.span("Way ", Role::Title), theme.sentence(trace.what.clone(), room, Role::Text)];
     let panel = Panel::new(Line::from(title)).data(theme.span(said, role)).focused(focused);
     let inner = panel.draw(canvas, area);
     let lines = stations::lines(picture, trace, inner.width.saturating_sub(1), theme);

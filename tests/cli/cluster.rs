@@ -146,8 +146,15 @@ fn who_speaks_and_never_listens_does_not_keep_it_from_ending() {
     let mut served = Served::start(&[]);
     // More answers than fit a pipe. What does not fit is not read either.
     let mut input = served.input.take().expect("it reads");
-    let writer = std::thread::spawn(move || while input.write_all(b"status\n").is_ok() {});
+    let (wrote, written) = std::sync::mpsc::channel();
+    let writer = std::thread::spawn(move || {
+        while input.write_all(b"status\n").is_ok() {
+            let _ = wrote.send(());
+        }
+    });
     served.serves();
+    // Once nothing more is read it is stuck with an answer that nobody takes.
+    while written.recv_timeout(Duration::from_millis(500)).is_ok() {}
     let told = now();
     served.running.signal("INT");
     let pid = served.running.child().id();

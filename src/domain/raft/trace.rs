@@ -10,7 +10,7 @@ use crate::domain::{RaftIndex, Revision, Term};
 pub struct Trace {
     /// A number of its own, growing in the order of the requests.
     pub id: u64,
-    /// What was asked in a few words, such as `put /demo/lock/a`; escaped for a terminal.
+    /// What was asked in a few words, such as `put /demo/lock/a`; keys in it are escaped ([`crate::domain::escape`]).
     pub what: String,
     /// The stations so far, in the order of time.
     pub steps: Vec<TraceStep>,
@@ -37,7 +37,7 @@ pub enum Waypoint {
     Received,
     /// It was passed on to the leader.
     Forwarded {
-        /** Whom the node takes for the leader. */
+        /// Whom the node takes for the leader.
         to: NodeId,
     },
     /// The leader made an entry of it.
@@ -51,29 +51,29 @@ pub enum Waypoint {
     Appended,
     /// The leader heard that the node has it.
     Acknowledged {
-        /** Which node. */
+        /// Which node.
         by: NodeId,
     },
     /// The node learnt that a majority has it (§5.3).
     Committed,
     /// The node's store took it in.
     Applied {
-        /** The store's revision after it. */
+        /// The store's revision after it.
         revision: Revision,
     },
     /// The entry is no longer in the node's log, only in its snapshot (§7).
     Compacted {
-        /** The last index in the snapshot. */
+        /// The last index in the snapshot.
         snapshot: RaftIndex,
     },
     /// The client has its answer.
     Answered {
-        /** Whether it is a success. */
+        /// Whether it is a success.
         ok: bool,
     },
     /// Watches were told what it changed.
     WatchersTold {
-        /** How many watches. */
+        /// How many watches.
         watches: u32,
     },
     /// A read was confirmed: the node led when it was asked, or heard so from the leader.

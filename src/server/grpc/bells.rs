@@ -15,14 +15,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Notify, watch};
-use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyRange, Revision};
 use crate::server::door::Door;
 
 /// How long a member may be without a leader before streams that want one are ended: three
-/// election timeouts of etcd (`api/v3rpc/interceptor.go`, `maxNoLeaderCnt`).
+/// election timeouts of etcd (`api/v3rpc/interceptor.go`, `maxNoLeaderCnt`). On the cluster's
+/// clock, as elections are.
 const LEADERLESS: Duration = Duration::from_secs(3);
 
 /// The bells of one member.
@@ -95,7 +96,8 @@ impl Bells {
 
     /// Rings until `ended` is cancelled, or cancels it when the member behind the door stops.
     pub async fn run(self: Arc<Self>, mut door: Door, ended: CancellationToken) {
-        let mut without_leader: Option<Instant> = None;
+        let clock = door.clock.clone();
+        let mut without_leader: Option<ClusterTime> = None;
         loop {
             let (leader, revision) = {
                 let board = door.board.borrow_and_update();
@@ -106,18 +108,22 @@ impl Bells {
             }
             without_leader = match leader {
                 Some(_) => None,
-                None => without_leader.or_else(|| Some(Instant::now())),
+                None => without_leader.or_else(|| Some(door.clock.now())),
             };
             let patience = without_leader.map(|since| since + LEADERLESS);
-            let leaderless = patience.is_some_and(|end| end <= Instant::now());
+            let leaderless = patience.is_some_and(|end| end <= door.clock.now());
             self.leaderless.send_if_modified(|before| std::mem::replace(before, leaderless) != leaderless);
             let impatient = async {
                 match patience {
-                    Some(end) if !leaderless => tokio::time::sleep_until(end).await,
+                    Some(end) if !leaderless => clock.until(end).await,
                     _ => std::future::pending().await,
                 }
             };
             tokio::select! {
+                // The end first: nobody is rung for at a member that is killed. Then the board,
+                // which may say that there is a leader again.
+                biased;
+                () = ended.cancelled() => return,
                 changed = door.board.changed() => {
                     if changed.is_err() {
                         ended.cancel();
@@ -125,7 +131,6 @@ impl Bells {
                     }
                 }
                 () = impatient => {}
-                () = ended.cancelled() => return,
             }
         }
     }
@@ -234,7 +239,10 @@ impl Drop for Bell {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
+    use crate::domain::raft::Speed;
     use crate::mvcc::{PutRequest, Request};
     use crate::server::grpc::testing::Behind;
 
@@ -301,6 +309,18 @@ mod tests {
         let before = Instant::now();
         bells.leaderless().await;
         assert!(before.elapsed() >= LEADERLESS);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn on_a_slow_clock_being_without_a_leader_for_long_takes_longer() {
+        let behind = Behind::new();
+        behind.reins.set_speed(Speed::SLOWEST);
+        let bells = Arc::new(Bells::new(&behind.door));
+        tokio::spawn(Arc::clone(&bells).run(behind.door.clone(), CancellationToken::new()));
+        behind.board.send_modify(|board| board.leader = None);
+        let an_election = LEADERLESS * 10;
+        assert!(tokio::time::timeout(an_election, bells.leaderless()).await.is_err());
+        assert!(tokio::time::timeout(LEADERLESS * 11, bells.leaderless()).await.is_ok());
     }
 
     #[tokio::test]

@@ -2,55 +2,39 @@
 //! `concurrency/election.go`).
 
 use std::collections::VecDeque;
-use std::convert::Infallible;
 use std::future::ready;
 use std::sync::Arc;
-use std::task::{Context, Poll};
 
 use etcd_client::proto::{PbCampaignResponse, PbLeaderKey, PbLeaderResponse, PbProclaimResponse, PbResignResponse};
 use futures::stream::{self, BoxStream, StreamExt};
 use tonic::body::Body;
-use tonic::codegen::{Service, http};
-use tonic::server::NamedService;
+use tonic::codegen::http;
 use tonic::{Request, Response, Status};
 
 use super::messages::{CampaignRequest, LeaderRequest, ProclaimRequest, ResignRequest};
 use super::recipe::{self, Followed, Following, Place};
-use super::unary::{Answer, streaming, unary, unimplemented};
+use super::unary::{ByHand, streaming, unary, unimplemented};
 use super::{Api, convert, header, mismatch, status, wants_leader};
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
 use crate::embedded::Refusal;
 use crate::mvcc::{Change, Event, Op, OpResponse, PutRequest, TxnRequest};
 
 /// The service `v3electionpb.Election`.
-#[derive(Clone, Debug)]
-pub(super) struct ElectionServer(pub Api);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Election;
 
-impl NamedService for ElectionServer {
+impl ByHand for Election {
     const NAME: &'static str = "v3electionpb.Election";
-}
 
-impl Service<http::Request<Body>> for ElectionServer {
-    type Response = http::Response<Body>;
-    type Error = Infallible;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: http::Request<Body>) -> Answer {
-        let api = self.0.clone();
-        Box::pin(async move {
-            Ok(match call.uri().path() {
-                "/v3electionpb.Election/Campaign" => unary(call, |request| api.as_client(request, campaign)).await,
-                "/v3electionpb.Election/Proclaim" => unary(call, |request| api.as_client(request, proclaim)).await,
-                "/v3electionpb.Election/Leader" => unary(call, |request| api.as_client(request, leader)).await,
-                "/v3electionpb.Election/Observe" => streaming(call, |request| ready(observe(&api, request))).await,
-                "/v3electionpb.Election/Resign" => unary(call, |request| api.as_client(request, resign)).await,
-                other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
-            })
-        })
+    async fn answer(api: Api, method: &str, call: http::Request<Body>) -> http::Response<Body> {
+        match method {
+            "Campaign" => unary(call, |request| api.as_client(request, campaign)).await,
+            "Proclaim" => unary(call, |request| api.as_client(request, proclaim)).await,
+            "Leader" => unary(call, |request| api.as_client(request, leader)).await,
+            "Observe" => streaming(call, |request| ready(observe(&api, request))).await,
+            "Resign" => unary(call, |request| api.as_client(request, resign)).await,
+            _ => unimplemented(&call),
+        }
     }
 }
 
@@ -145,9 +129,13 @@ fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observ
     let answers = stream::unfold(Some(observing), move |observing| async move {
         let mut observing = observing?;
         let bells = Arc::clone(&observing.api.bells);
+        let ended = observing.api.ended.clone();
         let answer = tokio::select! {
-            answer = observing.next() => answer,
+            // The end first, then what ends the stream: a busy election must not outrun either.
+            biased;
+            () = ended.cancelled() => Err(status::refusal(Refusal::Stopped)),
             () = bells.leaderless(), if wants_leader => Err(status::refusal(Refusal::NoLeader)),
+            answer = observing.next() => answer,
         };
         match answer {
             Ok(answer) => Some((Ok(answer), Some(observing))),

@@ -1,16 +1,18 @@
 //! The Lease service (etcd `api/v3rpc/lease.go`). That a lease exists is agreed on; how long it
 //! lives only the leader knows, and is asked.
 
+use std::sync::atomic::Ordering;
+
 use etcd_client::proto::{
     PbLeaseGrantRequest, PbLeaseGrantResponse, PbLeaseKeepAliveRequest, PbLeaseKeepAliveResponse, PbLeaseLeasesRequest,
     PbLeaseLeasesResponse, PbLeaseRevokeRequest, PbLeaseRevokeResponse, PbLeaseService, PbLeaseStatus,
     PbLeaseTimeToLiveRequest, PbLeaseTimeToLiveResponse,
 };
 use futures::stream::{self, BoxStream, StreamExt};
-use std::sync::atomic::Ordering;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::{Api, header, mismatch, status, wants_leader};
+use crate::chance::mix;
 use crate::domain::LeaseId;
 use crate::embedded::{LeaseQuestion, Refusal};
 use crate::mvcc;
@@ -109,9 +111,11 @@ impl Api {
         wants_leader: bool,
     ) -> Result<Option<PbLeaseKeepAliveResponse>, Status> {
         let request = tokio::select! {
-            request = requests.message() => request?,
-            () = self.bells.leaderless(), if wants_leader => return Err(status::refusal(Refusal::NoLeader)),
+            // The end first: a member that is killed renews nothing.
+            biased;
             () = self.ended.cancelled() => return Err(status::refusal(Refusal::Stopped)),
+            () = self.bells.leaderless(), if wants_leader => return Err(status::refusal(Refusal::NoLeader)),
+            request = requests.message() => request?,
         };
         let Some(PbLeaseKeepAliveRequest { id }) = request else { return Ok(None) };
         // Taken before, so that the revision is not later than the renewal.
@@ -127,12 +131,12 @@ impl Api {
     }
 
     /// An id for a lease whose caller leaves the choice: positive, as etcd's are, and without a
-    /// pattern. It follows from the member, how far it is and how many it chose: a run that is
-    /// repeated chooses the same.
+    /// pattern. It follows from the member, how far it is and how many it chose in all of its
+    /// runs: a cluster's run that is repeated chooses the same.
     pub(super) fn choose_lease(&self) -> LeaseId {
         let applied = self.door.board.borrow().applied.0;
         loop {
-            let chosen = self.leases_chosen.fetch_add(1, Ordering::Relaxed);
+            let chosen = self.door.leases_chosen.fetch_add(1, Ordering::Relaxed);
             let mixed = mix(mix(mix(self.door.member.0) ^ applied) ^ chosen);
             let lease = LeaseId((mixed >> 1).cast_signed());
             if !lease.is_none() && self.door.store().lease(lease).is_none() {
@@ -142,11 +146,25 @@ impl Api {
     }
 }
 
-/// Spreads neighbouring numbers over all 64 bits (Steele, Lea and Flood, "Fast Splittable
-/// Pseudorandom Number Generators", the finalizer of `SplitMix`).
-const fn mix(number: u64) -> u64 {
-    let mut mixed = number.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    mixed ^ (mixed >> 31)
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::server::grpc::testing::Behind;
+
+    #[tokio::test]
+    async fn a_member_that_is_started_again_chooses_other_leases_than_before() {
+        let behind = Behind::new();
+        let mut chosen = BTreeSet::new();
+        for _ in 0..3 {
+            // Nothing is granted, so that the store cannot tell which of them are taken.
+            let api = Api::new(behind.door.clone(), &CancellationToken::new(), &TaskTracker::new());
+            chosen.extend((0..10).map(|_| api.choose_lease()));
+        }
+        assert_eq!(chosen.len(), 30);
+    }
 }

@@ -1,48 +1,31 @@
 //! The Lock service, as etcd does it on its own client's mutex (`api/v3lock`,
 //! `concurrency/mutex.go`).
 
-use std::convert::Infallible;
-use std::task::{Context, Poll};
-
 use etcd_client::proto::{PbLockResponse, PbUnlockResponse};
 use tonic::Status;
 use tonic::body::Body;
-use tonic::codegen::{Service, http};
-use tonic::server::NamedService;
+use tonic::codegen::http;
 
 use super::messages::{LockRequest, UnlockRequest};
 use super::recipe::{self, Place};
-use super::unary::{Answer, unary, unimplemented};
+use super::unary::{ByHand, unary, unimplemented};
 use super::{Api, header, mismatch};
 use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::mvcc::{self, DeleteRequest, Op, OpResponse, PutRequest, TxnRequest};
 
 /// The service `v3lockpb.Lock`.
-#[derive(Clone, Debug)]
-pub(super) struct LockServer(pub Api);
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Lock;
 
-impl NamedService for LockServer {
+impl ByHand for Lock {
     const NAME: &'static str = "v3lockpb.Lock";
-}
 
-impl Service<http::Request<Body>> for LockServer {
-    type Response = http::Response<Body>;
-    type Error = Infallible;
-    type Future = Answer;
-
-    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, call: http::Request<Body>) -> Answer {
-        let api = self.0.clone();
-        Box::pin(async move {
-            Ok(match call.uri().path() {
-                "/v3lockpb.Lock/Lock" => unary(call, |request| api.as_client(request, lock)).await,
-                "/v3lockpb.Lock/Unlock" => unary(call, |request| api.as_client(request, unlock)).await,
-                other => unimplemented(Status::unimplemented(format!("unknown method {other}"))),
-            })
-        })
+    async fn answer(api: Api, method: &str, call: http::Request<Body>) -> http::Response<Body> {
+        match method {
+            "Lock" => unary(call, |request| api.as_client(request, lock)).await,
+            "Unlock" => unary(call, |request| api.as_client(request, unlock)).await,
+            _ => unimplemented(&call),
+        }
     }
 }
 

@@ -121,8 +121,10 @@ impl Api {
                 return Ok(());
             }
             tokio::select! {
-                () = bell.rings() => drop(bell.look_from()),
+                // The end first: at a member that is killed nobody gets a lock.
+                biased;
                 () = self.ended.cancelled() => return Err(status::refusal(Refusal::Stopped)),
+                () = bell.rings() => drop(bell.look_from()),
             }
         }
     }
@@ -155,8 +157,10 @@ impl Following {
                 return Ok(batch.changes);
             }
             tokio::select! {
-                () = self.bell.rings() => self.next = self.next.max(self.bell.look_from()),
+                // The end first: a member that is killed tells nothing more.
+                biased;
                 () = self.api.ended.cancelled() => return Err(Followed::Stopped),
+                () = self.bell.rings() => self.next = self.next.max(self.bell.look_from()),
             }
         }
     }
@@ -215,8 +219,10 @@ pub(super) async fn to_its_end<T: Send + 'static>(
     let ended = api.ended.clone();
     let work = async move {
         tokio::select! {
-            done = work => done,
+            // The end first: a member that is killed asks for nothing more.
+            biased;
             () = ended.cancelled() => Err(status::refusal(Refusal::Stopped)),
+            done = work => done,
         }
     };
     api.tasks.spawn(work).await.unwrap_or_else(|_| Err(status::refusal(Refusal::Stopped)))
@@ -224,8 +230,11 @@ pub(super) async fn to_its_end<T: Send + 'static>(
 
 async fn give_up(api: Api, request: Request) {
     let left = tokio::select! {
-        left = api.door.write(request) => left.map(drop),
+        // The end first: all callers of a member that is killed go away, and it must not delete
+        // their keys, as a dead one could not.
+        biased;
         () = api.ended.cancelled() => Err(Refusal::Stopped),
+        left = api.door.write(request) => left.map(drop),
     };
     if let Err(error) = left {
         // The lease ends it instead.
@@ -237,4 +246,31 @@ async fn give_up(api: Api, request: Request) {
 pub(super) fn delete_if(key: &Key, created: Revision) -> TxnRequest {
     let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
     TxnRequest { compare: vec![created_at(key, created)], success: vec![Op::Delete(delete)], failure: Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::sync::mpsc::error::TryRecvError;
+    use tokio_util::sync::CancellationToken;
+    use tokio_util::task::TaskTracker;
+
+    use super::*;
+    use crate::server::grpc::testing::Behind;
+
+    #[tokio::test]
+    async fn a_member_that_is_killed_gives_up_no_key() {
+        let mut behind = Behind::new();
+        let (killed, tasks) = (CancellationToken::new(), TaskTracker::new());
+        let api = Api::new(behind.door.clone(), &killed, &tasks);
+        // Often, as an order that is left to chance would be right now and then.
+        let places: Vec<_> = (1..=64).map(|n| Place::new(&api, &Key::from(&*format!("a/{n}")), Revision(n))).collect();
+        killed.cancel();
+        drop(places);
+        let asking = api.clone();
+        let asked = to_its_end(&api, async move { asking.barrier().await }).await;
+        assert!(asked.is_err());
+        tasks.close();
+        tasks.wait().await;
+        assert_eq!(behind.calls.try_recv().map(|call| call.ask).unwrap_err(), TryRecvError::Empty);
+    }
 }

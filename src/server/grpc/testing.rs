@@ -13,11 +13,12 @@ use tokio_util::task::TaskTracker;
 use tonic::transport::server::TcpIncoming;
 
 use super::routes;
-use crate::domain::raft::NodeId;
+use crate::domain::raft::{ClusterTime, NodeId, Speed};
 use crate::domain::{ClusterId, LeaseId, Member, MemberId, RaftIndex, Revision, Term};
 use crate::embedded::Board;
 use crate::embedded::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 use crate::mvcc::{Lessor, Request, Response, Store};
+use crate::pace::Reins;
 use crate::server::door::{Call, Door};
 
 /// A member that serves its API on loopback until it is dropped.
@@ -35,7 +36,7 @@ pub struct Served {
 impl Served {
     /// Starts it.
     pub async fn start() -> Self {
-        let Behind { door, store, board, calls } = Behind::new();
+        let Behind { door, store, board, calls, .. } = Behind::new();
         let (tell, told) = mpsc::channel(1024);
         let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
         let driver = Driver {
@@ -80,6 +81,8 @@ pub struct Behind {
     pub store: Arc<RwLock<Store>>,
     pub board: Arc<watch::Sender<Board>>,
     pub calls: mpsc::Receiver<Call>,
+    /// Of the cluster's clock, which begins at the speed of the wall's.
+    pub reins: Reins,
 }
 
 impl Behind {
@@ -102,8 +105,18 @@ impl Behind {
         };
         let (board, seen) = watch::channel(board);
         let (asks, calls) = mpsc::channel(1024);
-        let door = Door { node, member: member.id, cluster, store: Arc::clone(&store), asks, board: seen };
-        Self { door, store, board: Arc::new(board), calls }
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        let door = Door {
+            node,
+            member: member.id,
+            cluster,
+            store: Arc::clone(&store),
+            asks,
+            board: seen,
+            clock: reins.clock(),
+            leases_chosen: Arc::default(),
+        };
+        Self { door, store, board: Arc::new(board), calls, reins }
     }
 
     /// Applies a request and tells the board.

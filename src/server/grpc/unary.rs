@@ -3,18 +3,62 @@
 
 use std::convert::Infallible;
 use std::future::Future;
+use std::task::{Context, Poll};
 
 use futures::Stream;
 use futures::future::BoxFuture;
 use prost::Message;
 use tonic::body::Body;
-use tonic::codegen::http;
-use tonic::server::Grpc;
+use tonic::codegen::{Service, http};
+use tonic::server::{Grpc, NamedService};
 use tonic::{Request, Response, Status};
 use tonic_prost::ProstCodec;
 use tower::service_fn;
 
-use super::MAX_MESSAGE;
+use super::{Api, MAX_MESSAGE};
+
+/// A service that is not generated.
+pub(super) trait ByHand: Clone + Send + Sync + 'static {
+    /// Its full name.
+    const NAME: &'static str;
+
+    /// Answers the call of one of its methods.
+    fn answer(api: Api, method: &str, call: http::Request<Body>) -> impl Future<Output = http::Response<Body>> + Send;
+}
+
+/// What tonic is given to serve one of them.
+#[derive(Clone, Debug)]
+pub(super) struct Serving<S>(Api, S);
+
+impl<S: ByHand> Serving<S> {
+    /// Has it served for the member of `api`.
+    pub fn new(api: Api, service: S) -> Self {
+        Self(api, service)
+    }
+}
+
+impl<S: ByHand> NamedService for Serving<S> {
+    const NAME: &'static str = S::NAME;
+}
+
+impl<S: ByHand> Service<http::Request<Body>> for Serving<S> {
+    type Response = http::Response<Body>;
+    type Error = Infallible;
+    type Future = Answer;
+
+    fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Infallible>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, call: http::Request<Body>) -> Answer {
+        let api = self.0.clone();
+        Box::pin(async move {
+            // A path is `/<service>/<method>`.
+            let method = call.uri().path().rsplit('/').next().unwrap_or_default().to_owned();
+            Ok(S::answer(api, &method, call).await)
+        })
+    }
+}
 
 /// What a service answers with, in the end.
 pub(super) type Answer = BoxFuture<'static, Result<http::Response<Body>, Infallible>>;
@@ -48,6 +92,6 @@ where
 }
 
 /// The answer to a call that the service does not have.
-pub(super) fn unimplemented(status: Status) -> http::Response<Body> {
-    status.into_http()
+pub(super) fn unimplemented(call: &http::Request<Body>) -> http::Response<Body> {
+    Status::unimplemented(format!("unknown method {}", call.uri().path())).into_http()
 }

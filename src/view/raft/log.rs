@@ -9,7 +9,7 @@ use crate::domain::raft::{EntryKind, NodeId, NodePicture, RaftPicture};
 use crate::input::Target;
 use crate::model::raft;
 use crate::view::canvas::{Canvas, columns_of};
-use crate::view::text::{escape_text, grouped, quantity};
+use crate::view::text::{grouped, quantity};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
@@ -188,7 +188,7 @@ fn about<'a>(picture: &RaftPicture, index: RaftIndex, columns: usize, theme: &Th
         EntryKind::Term => "the leader's first entry of its term".to_owned(),
         EntryKind::Members if cell.what.is_empty() => "a change of the membership".to_owned(),
         EntryKind::Request if cell.what.is_empty() => "a request".to_owned(),
-        EntryKind::Members | EntryKind::Request => escape_text(&cell.what).into_owned(),
+        EntryKind::Members | EntryKind::Request => cell.what.clone(),
     };
     let has = |node: &&NodePicture| {
         index <= node.snapshot || raft::cell(node, index).is_some_and(|own| own.term == cell.term)

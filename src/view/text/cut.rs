@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use unicode_segmentation::UnicodeSegmentation as _;
 use unicode_width::UnicodeWidthStr as _;
 
-use super::escape::{escape, is_simple};
+use crate::domain::escape::{escape, is_simple};
 
 /// How many columns text takes.
 pub fn width(text: &str) -> usize {

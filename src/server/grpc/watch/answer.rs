@@ -25,7 +25,7 @@ pub(super) enum Answer {
     },
     /// A watch was not made.
     Refused {
-        /** Why. */
+        /// Why.
         why: String,
         /// The store's revision.
         revision: Revision,

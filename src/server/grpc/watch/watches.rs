@@ -202,10 +202,10 @@ impl Watches {
             return false;
         }
         let range = self.common_range();
-        let upto = Revision(next.0 + REVISIONS - 1).min(now);
+        let upto = piece_end(next).min(now);
         let Ok(changes) = store.changes(next, &range, Some(upto)) else {
-            self.fall_behind(next);
-            return true;
+            self.fall_behind(next, now);
+            return false;
         };
         let mut batch = Batch::default();
         let mut concerned: BTreeMap<WatchId, Vec<usize>> = BTreeMap::new();
@@ -240,7 +240,7 @@ impl Watches {
         let Some(id) = self.behind.pop_front() else { return };
         let Some(watch) = self.all.get_mut(&id) else { return };
         let now = store.revision();
-        let upto = Revision(watch.from.0 + REVISIONS - 1).min(now);
+        let upto = piece_end(watch.from).min(now);
         let changes = match store.changes(watch.from, &watch.wanted.watch.range, Some(upto)) {
             Ok(changes) => changes,
             Err(Compacted { at }) => {
@@ -274,18 +274,23 @@ impl Watches {
     }
 
     /// The history that those in step need is compacted: each finds out by itself how that
-    /// concerns it.
-    fn fall_behind(&mut self, next: Revision) {
-        self.on_key.clear();
-        self.on_range.clear();
+    /// concerns it. One that starts after `now` has missed nothing and stays in step.
+    fn fall_behind(&mut self, next: Revision, now: Revision) {
         for (id, watch) in &mut self.all {
-            // One that starts in the future has missed nothing.
-            if watch.stage == Stage::InStep {
+            if watch.stage == Stage::InStep && watch.from <= now {
                 watch.stage = Stage::Behind;
                 watch.from = watch.from.max(next);
                 self.behind.push_back(*id);
             }
         }
+        let all = &self.all;
+        let stays = |id: &WatchId| all.get(id).is_some_and(|watch| watch.stage == Stage::InStep);
+        self.on_key.retain(|_, ids| {
+            ids.retain(stays);
+            !ids.is_empty()
+        });
+        self.on_range.retain(|(_, id)| stays(id));
+        self.told = now;
     }
 
     fn join(&mut self, id: WatchId, range: &KeyRange) {
@@ -320,6 +325,12 @@ impl Watches {
         self.on_key.get(key.as_bytes()).into_iter().flatten().for_each(|id| tell(*id));
         self.on_range.iter().filter(|(range, _)| range.contains(key)).for_each(|(_, id)| tell(*id));
     }
+}
+
+/// The last revision that is looked at under one lock of the store with this first one, which
+/// a client may have chosen as high as it likes.
+const fn piece_end(first: Revision) -> Revision {
+    Revision(first.0.saturating_add(REVISIONS - 1))
 }
 
 impl Watch {
@@ -566,6 +577,26 @@ mod tests {
         watches.tell_behind(&store, &mut news);
         assert_eq!((news.len(), watches.has_behind()), (0, true));
         assert_eq!(tell(&mut watches, &store), [(0, vec![store.revision().0])]);
+    }
+
+    #[test]
+    fn a_watch_that_starts_far_ahead_stays_in_step_when_the_history_is_compacted() {
+        let (mut store, mut watches) = (Store::new(), Watches::default());
+        let far = [i64::MAX, i64::MAX - 1, 9].map(|ahead| (ahead, from(ahead, single("a"))));
+        for (_, wanted) in far.clone() {
+            create(&mut watches, &store, wanted);
+        }
+        create(&mut watches, &store, from(i64::MAX, prefix("a")));
+        create(&mut watches, &store, single("a"));
+        for _ in 0..4 {
+            put(&mut store, "a");
+        }
+        compact(&mut store, 4);
+        assert_eq!(tell(&mut watches, &store), [(4, vec![-4])]);
+        for _ in 0..5 {
+            put(&mut store, "a");
+        }
+        assert_eq!(tell(&mut watches, &store), [(2, vec![9, 10])]);
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! hide their neighbours (Unicode's bidirectional controls and other format characters, see
 //! UAX #9 and UTS #39), characters whose width terminals disagree about, and piled-up
 //! combining marks. The form is that of a Rust string: `\n`, `\x1b`, `\u{202e}`, `\\`.
+//!
+//! It stands below the screens because the embedded cluster, too, puts keys into words.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -113,7 +115,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Whether a character is one column wide and joins with nothing, at a glance: printable
 /// ASCII and most of what frames, bars and marks are drawn with.
-pub(super) const fn is_simple(char: char) -> bool {
+pub const fn is_simple(char: char) -> bool {
     matches!(char, ' '..='~' | '\u{2500}'..='\u{25fc}' | '…' | '★' | '↑' | '·' | '×')
 }
 
