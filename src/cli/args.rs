@@ -151,9 +151,6 @@ pub struct WatchArgs {
 /// Arguments of `demo`.
 #[derive(Args, Debug)]
 pub struct DemoArgs {
-    /// How to start the cluster.
-    #[command(flatten)]
-    pub embedded: EmbeddedArgs,
     /// How many clients contend for the lock
     #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub clients: u16,
@@ -166,6 +163,9 @@ pub struct DemoArgs {
     /// Run as fast as it goes on a clock of its own: the same seed gives the same run
     #[arg(long, requires = "headless")]
     pub virtual_time: bool,
+    /// How to start the cluster.
+    #[command(flatten)]
+    pub embedded: EmbeddedArgs,
 }
 
 /// Arguments of `cluster`.

@@ -11,7 +11,7 @@ use crate::recipe::{Answer, Call};
 /// Makes a call and waits for its answer.
 ///
 /// # Errors
-/// What the port says. What that means to a client is [`is_lost`]'s and the recipe's to know.
+/// What the port says. What that means to a client is the recipe's to know.
 pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
     match call {
         Call::Grant { ttl } => {
