@@ -8,6 +8,7 @@ use crate::domain::raft::{ClusterTime, Fault, NodeId};
 
 /// Notes numbers in the order in which they come.
 #[derive(Clone, Debug, Default)]
+#[expect(clippy::struct_field_names, reason = "notes are what it has")]
 pub(super) struct Notes {
     pub(super) notes: Vec<u32>,
     /// Since when it leads.
