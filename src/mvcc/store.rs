@@ -35,19 +35,13 @@ impl Default for Store {
 impl Store {
     /// An empty store at revision 1, which grants what etcd grants by default.
     pub fn new() -> Self {
-        Self::with_shortest_ttl(SHORTEST_TTL)
-    }
-
-    /// An empty store that raises shorter TTLs to this many seconds. All members of a cluster
-    /// have to agree on it; etcd takes one and a half election timeouts, rounded up.
-    pub fn with_shortest_ttl(seconds: i64) -> Self {
         Self {
             revision: Revision(1),
             compacted: Revision(-1),
             index: Index::default(),
             history: History::default(),
             leases: Leases::default(),
-            shortest_ttl: seconds,
+            shortest_ttl: SHORTEST_TTL,
             largest: 0,
         }
     }
@@ -90,14 +84,6 @@ impl Store {
     /// A lease, if there is one of this id.
     pub fn lease(&self, lease: LeaseId) -> Option<&LeaseInfo> {
         self.leases.get(lease)
-    }
-
-    /// Whether a member would propose this: see [`Request::check`].
-    ///
-    /// # Errors
-    /// What etcd's API layer says otherwise.
-    pub fn check(request: &Request) -> Result<(), Error> {
-        request.check()
     }
 
     /// Does what a request asks for, all of it or nothing. It never panics, whatever is asked.

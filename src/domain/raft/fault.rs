@@ -1,8 +1,7 @@
 //! What can be done to an embedded cluster, as words that can be typed.
 //!
 //! One line is one fault: `kill n1`, `cut n1 n2`, `delay 200ms`, `loss 20%`, `speed 0.1`. The
-//! same words are taken from standard input, from the dashboard's command line and, later, from
-//! scenarios.
+//! same words are taken from standard input and from the dashboard's command line.
 
 use std::time::Duration;
 
