@@ -25,7 +25,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("layout", &["domain"]),
     ("mvcc", &["domain"]),
     ("raft", &["domain", "chance"]),
-    ("embedded", &["domain", "mvcc", "raft"]),
+    ("embedded", &["domain", "chance", "mvcc", "raft"]),
     ("recipe", &["domain"]),
     ("input", &["domain"]),
     ("effect", &["domain"]),
@@ -40,7 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("engine", &["domain", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
     ("pace", &["domain"]),
-    ("server", &["domain", "mvcc", "embedded", "pace"]),
+    ("server", &["domain", "chance", "mvcc", "embedded", "pace"]),
     ("playground", &["domain", "chance", "config", "recipe", "pace", "event", "effect", "port", "mvcc", "embedded"]),
     (
         "runtime",
