@@ -171,7 +171,8 @@ impl Driver {
 
     /// Takes back what waits for a leader when its caller has gone away.
     fn withdraw(&mut self) {
-        if !self.seats.values().any(|seat| seat.board.borrow().leader.is_none()) {
+        let mut up = self.seats.values().filter(|seat| seat.run.is_some());
+        if up.all(|seat| seat.board.borrow().leader.is_some()) {
             return;
         }
         let waiting = &self.waiting;
