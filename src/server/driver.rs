@@ -192,8 +192,10 @@ impl Driver {
         if everywhere {
             self.swept = Instant::now();
         }
+        // A member that is killed waits for no leader: what was asked of it is answered already.
+        let is_waiting = |seat: &Seat| seat.run.is_some() && seat.board.borrow().leader.is_none();
         let is_gone = |request| self.waiting.get(&request).is_some_and(oneshot::Sender::is_closed);
-        for (&node, _) in self.seats.iter().filter(|(_, seat)| everywhere || seat.board.borrow().leader.is_none()) {
+        for (&node, _) in self.seats.iter().filter(|(_, seat)| everywhere || is_waiting(seat)) {
             self.cluster.withdraw(node, is_gone);
         }
     }

@@ -79,18 +79,48 @@ fn the_lead_is_moved_by_the_leader_only() {
     });
 }
 
+const PEER: &str = "--peer-urls=http://127.0.0.1:9";
+
+/// Adds a learner; its id as the membership lists it.
+fn add_learner(ctl: &Ctl) -> String {
+    // A real cluster changes nothing until its members have been connected for some seconds.
+    let added = ctl.until(&["member", "add", "n4", "--learner", PEER], |said| said.starts_with("Member"));
+    let id = added.split_whitespace().nth(1).expect("Member <id> added").to_owned();
+    assert!(added.starts_with(&format!("Member {id:>16} added to cluster ")), "{added}");
+    id
+}
+
+fn remove(ctl: &Ctl, id: &str) {
+    let removed = ctl.run(&["member", "remove", id]);
+    assert!(removed.starts_with(&format!("Member {id:>16} removed from cluster ")), "{removed}");
+    ctl.fails_with(&["member", "remove", id], "etcdserver: member not found");
+    ctl.until(&["member", "list"], |said| said.lines().count() == 3);
+}
+
+#[test]
+fn changes_of_the_membership_that_cannot_be_are_refused() {
+    on_every_cluster("changes_of_the_membership_that_cannot_be_are_refused", |ctl, _| {
+        let id = add_learner(ctl);
+        // etcd makes ids of the URLs and the second in which it is asked, and looks at them first.
+        let twice = ctl.fails(&["member", "add", "n5", PEER]);
+        let reasons = ["etcdserver: Peer URLs already exists", "etcdserver: member ID already exist"];
+        assert!(reasons.iter().any(|reason| twice.contains(reason)), "{twice}");
+        let second = ["member", "add", "n5", "--learner", "--peer-urls=http://127.0.0.1:10"];
+        ctl.fails_with(&second, "etcdserver: too many learner members in cluster");
+        ctl.fails_with(&["move-leader", &id], "etcdserver: bad leader transferee");
+        let (_, leader) = leader(ctl);
+        let promote = ["member", "promote", &format!("{leader:x}")];
+        ctl.fails_with(&promote, "etcdserver: can only promote a learner member");
+        ctl.fails_with(&["member", "promote", "1"], "etcdserver: member not found");
+        remove(ctl, &id);
+    });
+}
+
 #[test]
 fn a_member_joins_as_a_learner_is_promoted_and_leaves() {
     on_the_embedded_cluster("a_member_joins_as_a_learner_is_promoted_and_leaves", |ctl, _| {
         ctl.run(&["put", "before", "1"]);
-        let peer = "--peer-urls=http://127.0.0.1:9";
-        let added = ctl.run(&["member", "add", "n4", "--learner", peer]);
-        let id = added.split_whitespace().nth(1).expect("Member <id> added").to_owned();
-        assert!(added.starts_with(&format!("Member {id:>16} added to cluster ")), "{added}");
-        ctl.fails_with(&["member", "add", "n5", peer], "etcdserver: Peer URLs already exists");
-        let second = ["member", "add", "n5", "--learner", "--peer-urls=http://127.0.0.1:10"];
-        ctl.fails_with(&second, "etcdserver: too many learner members in cluster");
-        ctl.fails_with(&["move-leader", &id], "etcdserver: bad leader transferee");
+        let id = add_learner(ctl);
         // It starts by itself, and a learner serves what needs no vote.
         let joined = |said: &str| said.lines().any(|line| line.starts_with(&id) && line.ends_with(", true"));
         let list = ctl.until(&["member", "list"], joined);
@@ -100,13 +130,9 @@ fn a_member_joins_as_a_learner_is_promoted_and_leaves() {
         learner.until(&["get", "before", "--consistency=s"], |said| said == "before\n1\n");
         learner.fails_with(&["get", "before"], "etcdserver: rpc not supported for learner");
         ctl.until(&["member", "promote", &id], |said| said.contains("promoted in cluster"));
-        ctl.fails_with(&["member", "promote", &id], "etcdserver: can only promote a learner member");
         assert_eq!(learner.run(&["put", "after", "2"]), "OK\n");
         assert_eq!(ctl.run(&["get", "after", "--print-value-only"]), "2\n");
-        let removed = ctl.run(&["member", "remove", &id]);
-        assert!(removed.starts_with(&format!("Member {id:>16} removed from cluster ")), "{removed}");
-        ctl.fails_with(&["member", "remove", &id], "etcdserver: Member not found");
-        assert_eq!(ctl.run(&["member", "list"]).lines().count(), 3);
+        remove(ctl, &id);
         learner.fails(&["get", "after", "--command-timeout=1s"]);
     });
 }
