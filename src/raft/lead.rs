@@ -45,8 +45,39 @@ pub(super) struct Follower {
     pub(super) next: RaftIndex,
     /// The call that carried the entry before that one.
     pub(super) carried: u64,
+    /// The call by whose answer the entry after `matched` has arrived or is lost. It does not
+    /// move on with what is sent after that entry: a log with a gap takes nothing in.
+    pub(super) awaited: u64,
     /// The last index of a snapshot on its way, and since when.
     pub(super) snapshot: Option<(RaftIndex, ClusterTime)>,
+}
+
+impl Follower {
+    /// These entries go to it with this call. Behind a gap they are of no use, and count as not
+    /// sent.
+    pub(super) fn carry(&mut self, first: RaftIndex, last: RaftIndex, round: u64) {
+        if first > self.next {
+            return;
+        }
+        if first < self.next || first.0 == self.matched.0 + 1 {
+            self.awaited = round;
+        }
+        (self.next, self.carried) = (RaftIndex(last.0 + 1), round);
+    }
+
+    /// Its log is the leader's up to here. Which call carried the entry after that is not
+    /// remembered; it was none after the latest.
+    pub(super) fn matches(&mut self, matched: RaftIndex) {
+        if matched > self.matched {
+            (self.matched, self.awaited) = (matched, self.carried);
+        }
+        self.next = self.next.max(RaftIndex(self.matched.0 + 1));
+    }
+
+    /// Whether the entry after `matched`, if it was sent, may still arrive.
+    pub(super) const fn may_arrive(&self) -> bool {
+        self.answered < self.awaited
+    }
 }
 
 impl<M: Machine> Lead<M> {
@@ -140,6 +171,7 @@ impl<M: Machine> Lead<M> {
             matched: RaftIndex(0),
             next: RaftIndex(last.0 + 1),
             carried: 0,
+            awaited: 0,
             snapshot: None,
         };
         self.followers = peers.map(|id| (id, known.remove(&id).unwrap_or_else(fresh))).collect();

@@ -86,8 +86,7 @@ impl<M: Machine> Node<M> {
         follower.heard = world.now;
         follower.answered = follower.answered.max(round);
         let before = follower.matched;
-        follower.matched = matched.unwrap_or(before);
-        follower.next = follower.next.max(RaftIndex(follower.matched.0 + 1));
+        follower.matches(matched.unwrap_or(before));
         if follower.snapshot.is_some_and(|(last, _)| last <= follower.matched) {
             follower.snapshot = None;
         }
@@ -175,15 +174,15 @@ impl<M: Machine> Node<M> {
     }
 
     /// Sends what is for one node only: a vote, an answer, or the entries that it lacks by its
-    /// last answer. Of these, what was sent already is left out as long as a later answer has
-    /// not shown that it did not arrive.
+    /// last answer. Of these, what was sent already is left out as long as the first of them may
+    /// still arrive. When it was lost, all that was sent after it is of no use either.
     fn send_to_one(&mut self, to: NodeId, mut message: noraft::Message, world: &mut World<M>) {
         if let (Some(lead), noraft::Message::AppendEntriesCall { entries, .. }) = (&mut self.lead, &message)
             && let Some(follower) = lead.followers.get_mut(&to)
         {
             let first = entries.prev_position().index.get() + 1;
             let sent = follower.next.0.saturating_sub(first);
-            if follower.answered < follower.carried && sent > 0 {
+            if sent > 0 && follower.may_arrive() {
                 if sent >= entries.len() as u64 {
                     return;
                 }
@@ -216,7 +215,7 @@ impl<M: Machine> Node<M> {
                 if let Some(follower) = lead.followers.get_mut(&to)
                     && first <= last
                 {
-                    (follower.next, follower.carried) = (RaftIndex(last.0 + 1), round);
+                    follower.carry(first, last, round);
                 }
             }
             noraft::Message::RequestVoteCall { term, .. } => forced = self.forced == Some(convert::term(*term)),
@@ -234,6 +233,7 @@ impl<M: Machine> Node<M> {
         lead.round += 1;
         follower.snapshot = Some((image.index(), world.now));
         (follower.next, follower.carried) = (RaftIndex(image.index().0 + 1), lead.round);
+        follower.awaited = lead.round;
         let (term, round, image) = (convert::term(self.raft.current_term()), lead.round, image.clone());
         world.send(self.id, to, Message::Snapshot { term, round, image });
     }
@@ -384,6 +384,50 @@ mod tests {
         cluster.advance(cluster.now());
         cluster.do_(Fault::Heal);
         assert!(matches!(cluster.wait(write, millis(60)), Some(Outcome::Applied { .. })));
+    }
+
+    #[test]
+    fn commits_go_on_under_heavy_loss_while_new_entries_keep_coming_within_a_round_trip() {
+        let rules = Rules {
+            heartbeat: millis(100),
+            election_min: millis(1000),
+            election_max: millis(2000),
+            ..Config::default().rules
+        };
+        for (nodes, seed) in [(5, 1), (5, 2), (7, 1), (7, 2)] {
+            let (mut cluster, leader) =
+                led(Config { nodes, seed, delay: millis(100), compact_after: 200, rules, ..Config::default() });
+            cluster.do_(Fault::Loss(300));
+            let furthest = |cluster: &Cluster| cluster.nodes.values().map(Node::commit).max().unwrap();
+            for second in 0..60 {
+                let before = furthest(&cluster);
+                for note in 0..40 {
+                    cluster.propose(cluster.leader().unwrap_or(leader), second * 40 + note);
+                    cluster.run(millis(50));
+                }
+                let after = furthest(&cluster);
+                assert!(after > before, "{nodes} nodes, seed {seed}: still {after} at {:?}", cluster.now());
+            }
+        }
+    }
+
+    #[test]
+    fn a_follower_far_behind_catches_up_while_new_entries_keep_coming_within_a_round_trip() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, leader) = led(Config { rules, ..Config::default() });
+        let away = cluster.other(leader);
+        cluster.do_(Fault::Isolate(away));
+        for note in 0..3000 {
+            cluster.propose(leader, note);
+        }
+        cluster.run(millis(20));
+        cluster.do_(Fault::Heal);
+        cluster.do_(Fault::Delay(millis(20)));
+        for note in 3000..3100 {
+            cluster.propose(leader, note);
+            cluster.run(millis(10));
+        }
+        assert!(cluster.notes(away).len() > 3000, "{}", cluster.notes(away).len());
     }
 
     #[test]
