@@ -40,7 +40,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
     let draw_terms = |canvas: &mut Canvas<'_>, area: Rect| {
         terms::draw(canvas, area, picture, ui.scrolled(Pane::Terms), focused == Pane::Terms);
     };
-    let draw_log = |canvas: &mut Canvas<'_>, area: Rect| log::draw(canvas, area, picture, selected, entry);
+    let draw_log = |canvas: &mut Canvas<'_>, area: Rect| {
+        log::draw(canvas, area, picture, selected, entry, ui.raft.entry.is_none());
+    };
     if size <= Size::Single {
         // The table shows every node, whatever the logs want.
         let least = u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX).saturating_add(3).max(9);

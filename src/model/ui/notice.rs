@@ -111,7 +111,7 @@ impl fmt::Display for Notice {
             Self::NoNode => f.write_str("the embedded cluster has told of no node yet"),
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
             Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals"),
-            Self::NoWay(index) => write!(f, "entry {index} came of no request whose way is still known"),
+            Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
         }
     }
 }

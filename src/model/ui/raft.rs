@@ -56,9 +56,22 @@ impl RaftUi {
     pub fn go_to_entry(&mut self, picture: &RaftPicture, forward: bool) {
         let last = raft::last(picture);
         let at = self.entry(picture);
-        let (oldest, to) =
-            (RaftIndex(1.min(last.0)), if forward { at.0.saturating_add(1) } else { at.0.saturating_sub(1) });
-        self.entry = if to > last.0 { None } else { Some(RaftIndex(to).max(oldest)) };
+        let (oldest, to) = (
+            raft::oldest_shown(picture).unwrap_or(RaftIndex(1.min(last.0))),
+            if forward { at.0.saturating_add(1) } else { at.0.saturating_sub(1) },
+        );
+        let to = RaftIndex(to).max(oldest);
+        self.entry = match to {
+            to if to > last => None,
+            // Behind a gap there is only the log of a node that has not run for long.
+            to if !forward && raft::is_forgotten(picture, to) => Some(at),
+            to => Some(to),
+        };
+    }
+
+    /// Follows the newest entry. Returns whether an older one was selected.
+    pub const fn follow_log(&mut self) -> bool {
+        self.entry.take().is_some()
     }
 
     /// The request whose way is shown: the selected one, or the newest.
@@ -80,6 +93,10 @@ impl RaftUi {
         if let Some(selected) = self.node(picture) {
             let at = picture.nodes.iter().position(|node| node.id == selected).unwrap_or_default();
             self.nodes.position.place(at, picture.nodes.len(), picture.nodes.len());
+        }
+        // What nothing can be told of any more is no use to look at.
+        if self.entry.is_some() && raft::is_forgotten(picture, self.entry(picture)) {
+            self.entry = None;
         }
         // Newest first.
         let traces = &picture.traces;

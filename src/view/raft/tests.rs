@@ -70,6 +70,20 @@ fn an_election_of_five_at_120x36() {
 }
 
 #[test]
+fn a_log_that_does_not_follow_says_so_and_counts_only_what_it_shows() {
+    let mut cluster = raft(sample::picture(), 80, 24);
+    assert!(!cluster.draw(80, 24, &plain()).text().contains("End follows"));
+    cluster.model.ui.raft.entry = Some(RaftIndex(90));
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("Log entry 90, End follows") && text.contains("committed, on 4 nodes"), "{text}");
+    let mut picture = sample::picture();
+    picture.nodes[0].log.retain(|cell| cell.index.0 > 90);
+    cluster.tell(Observation::Raft(Box::new(picture)));
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("committed ") && !text.contains("committed, on"), "{text}");
+}
+
+#[test]
 fn the_elections_take_the_logs_place() {
     let mut cluster = raft(sample::picture(), 80, 24);
     cluster.press("e", 80, 24);
