@@ -2,7 +2,7 @@
 
 use super::Cursor;
 use crate::domain::RaftIndex;
-use crate::domain::raft::{NodeId, RaftPicture, Trace};
+use crate::domain::raft::{NodeId, RaftPicture, Speed, Trace};
 use crate::model::raft;
 
 /// That the dashboard looks at the demo, which runs in the program itself.
@@ -36,6 +36,8 @@ pub struct RaftUi {
     pub way: Option<Box<Trace>>,
     /// Whether elections are shown where there is no room for them beside the logs.
     pub elections: bool,
+    /// The speed of the clock that was asked for last, until it is known what came of that.
+    pub asked_speed: Option<Speed>,
 }
 
 impl RaftUi {
@@ -80,6 +82,12 @@ impl RaftUi {
             Some(&id) => trace(picture, id).or(self.way.as_deref().filter(|way| way.id == id)),
             None => picture.traces.last(),
         }
+    }
+
+    /// The selected request, when it is no longer among the latest.
+    pub fn gone_way(&self, picture: &RaftPicture) -> Option<&Trace> {
+        let id = *self.requests.picked()?;
+        self.way.as_deref().filter(|way| way.id == id && trace(picture, id).is_none())
     }
 
     /// Selects a request.
@@ -179,9 +187,11 @@ mod tests {
         ui.pick_request(&before, 2);
         let between = picture(2..9);
         ui.settle(&between);
+        assert_eq!(ui.gone_way(&between), None);
         assert_eq!(ui.requests.index(), 6, "newest first");
         let after = picture(5..12);
         ui.settle(&after);
         assert_eq!(ui.shown_way(&after).map(|way| way.what.as_str()), Some("put /2"));
+        assert_eq!(ui.gone_way(&after), ui.shown_way(&after), "and is told to be gone");
     }
 }
