@@ -27,7 +27,7 @@ pub mod ui;
 
 pub use cause::Cause;
 pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
-pub use facts::Facts;
+pub use facts::{Facts, Lead};
 pub use lease::{Renewal, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};

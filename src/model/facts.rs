@@ -4,10 +4,11 @@
 //! members form, a lease to its keys. How facts change is in `intake`; here is what they are
 //! and how to read them.
 
+use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::domain::raft::RaftPicture;
-use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Timestamp};
+use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Term, Timestamp};
 use crate::event::LeasePollCost;
 use crate::layout::{Family, Layout};
 
@@ -102,6 +103,15 @@ impl HasName for Lock {
     fn name(&self) -> &[u8] {
         &self.name
     }
+}
+
+/// Who leads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Lead<'a> {
+    /// The leader's name, as the cluster has it; `None` when nobody leads.
+    pub name: Option<Cow<'a, str>>,
+    /// The newest term.
+    pub term: Term,
 }
 
 impl Facts {
@@ -227,6 +237,21 @@ impl Facts {
     /// Asks leases in bursts that are this far apart.
     pub(crate) const fn poll_every(&mut self, period: Millis) {
         self.plan.set_period(period);
+    }
+
+    /// Who leads, and in which term; `None` while nobody has told.
+    ///
+    /// The picture of an embedded cluster goes first: what members were asked is older.
+    pub fn lead(&self) -> Option<Lead<'_>> {
+        if let Some(picture) = &self.raft {
+            let name = super::raft::leader(picture).map(|node| node.id.to_string().into());
+            let term = super::raft::term(picture);
+            // Before the first election nobody could lead.
+            return (term > Term::default()).then_some(Lead { name, term });
+        }
+        let known = self.cluster.members().iter().any(|member| member.status.is_some());
+        let name = self.cluster.leader_facts().map(|leader| leader.member.name.as_str().into());
+        known.then(|| Lead { name, term: self.cluster.term() })
     }
 
     /// Takes in what a burst of polls cost.

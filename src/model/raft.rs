@@ -53,6 +53,29 @@ pub fn cell(node: &NodePicture, index: RaftIndex) -> Option<&LogCell> {
     node.log.binary_search_by_key(&index, |cell| cell.index).ok().map(|at| &node.log[at])
 }
 
+/// The first index any node's picture still has a cell of.
+pub fn oldest_shown(picture: &RaftPicture) -> Option<RaftIndex> {
+    picture.nodes.iter().filter_map(|node| node.log.first()).map(|cell| cell.index).min()
+}
+
+/// Whether entries are shown and this one no longer is.
+pub fn is_forgotten(picture: &RaftPicture, index: RaftIndex) -> bool {
+    oldest_shown(picture).is_some() && entry(picture, index).is_none()
+}
+
+/// In how many logs an entry is; `None` when the picture of one of them does not reach back so
+/// far, so that nobody can tell.
+pub fn copies(picture: &RaftPicture, index: RaftIndex, term: Term) -> Option<usize> {
+    let has = |node: &NodePicture| match cell(node, index) {
+        _ if index <= node.snapshot => Some(true),
+        Some(own) => Some(own.term == term),
+        None if index > node.last => Some(false),
+        None => None,
+    };
+    let each = picture.nodes.iter().map(has).collect::<Option<Vec<bool>>>()?;
+    Some(each.into_iter().filter(|&has| has).count())
+}
+
 /// The entry at an index as most know it: the leader's, or else that of the highest term.
 pub fn entry(picture: &RaftPicture, index: RaftIndex) -> Option<&LogCell> {
     let known = picture.nodes.iter().filter_map(|node| cell(node, index));
@@ -215,6 +238,25 @@ mod tests {
         assert!(is_isolated(&picture, NodeId(3)) && !is_isolated(&picture, NodeId(1)));
         picture.nodes.truncate(1);
         assert!(!is_isolated(&picture, NodeId(1)), "there is nobody to be cut off from");
+    }
+
+    #[test]
+    fn copies_are_counted_only_where_every_log_is_shown_so_far_back() {
+        let mut picture = three();
+        let cells = |from: u64| (from..=9).map(|index| LogCell { index: RaftIndex(index), ..cell_of(4) }).collect();
+        for (node, from) in picture.nodes.iter_mut().zip([5, 3, 5]) {
+            (node.last, node.log) = (RaftIndex(9), cells(from));
+        }
+        assert_eq!(oldest_shown(&picture), Some(RaftIndex(3)));
+        assert_eq!(copies(&picture, RaftIndex(6), Term(4)), Some(3));
+        assert_eq!(copies(&picture, RaftIndex(4), Term(4)), None, "two have it and do not show it");
+        picture.nodes[0].snapshot = RaftIndex(4);
+        picture.nodes[2] = NodePicture { id: NodeId(3), ..NodePicture::default() };
+        assert_eq!(copies(&picture, RaftIndex(4), Term(4)), Some(2), "in a snapshot, in a log, and not there");
+    }
+
+    fn cell_of(term: u64) -> LogCell {
+        LogCell { index: RaftIndex(1), term: Term(term), kind: EntryKind::Request, what: String::new() }
     }
 
     #[test]

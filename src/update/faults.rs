@@ -43,7 +43,9 @@ pub fn node(model: &mut Model, deed: Deed) -> Effects {
 /// Changes how the cluster's clock runs.
 pub fn pace(model: &mut Model, pace: Pace) -> Effects {
     let Some(picture) = picture(model) else { return Effects::new() };
-    let (now, paused) = (picture.speed, picture.paused);
+    let (shown, paused) = (picture.speed, picture.paused);
+    // Keys are pressed faster than pictures come.
+    let now = model.ui.raft.asked_speed.unwrap_or(shown);
     let fault = match pace {
         Pace::Slower => SPEEDS.into_iter().rev().find(|&speed| speed < now).map(Fault::Speed),
         Pace::Faster => SPEEDS.into_iter().find(|&speed| speed > now).map(Fault::Speed),
@@ -54,6 +56,7 @@ pub fn pace(model: &mut Model, pace: Pace) -> Effects {
         tell(model, Notice::SpeedLimit(now));
         return Effects::new();
     };
+    note(model, fault);
     vec![Effect::Fault(fault)]
 }
 
@@ -62,11 +65,27 @@ pub fn cluster(model: &mut Model, fault: Fault) -> Effects {
     if picture(model).is_none() {
         return Effects::new();
     }
+    note(model, fault);
     vec![Effect::Fault(fault)]
+}
+
+/// Remembers a speed that is asked for.
+const fn note(model: &mut Model, fault: Fault) {
+    if let Fault::Speed(speed) = fault {
+        model.ui.raft.asked_speed = Some(speed);
+    }
 }
 
 /// Tells what a fault led to.
 pub fn done(model: &mut Model, fault: Fault, result: Result<(), String>) {
+    if let Fault::Speed(speed) = fault {
+        if model.ui.raft.asked_speed == Some(speed) {
+            model.ui.raft.asked_speed = None;
+        }
+        if let Some(picture) = model.live_mut().raft.as_mut().filter(|_| result.is_ok()) {
+            picture.speed = speed;
+        }
+    }
     match result {
         // It is pressed again and again, and what it did is to be seen.
         Ok(()) if fault == Fault::Step => {}
@@ -211,9 +230,24 @@ mod tests {
         show(&mut world, |picture| picture.speed = Speed(300));
         assert_eq!(fault(&world.keys("[")), "speed 0.25");
         assert_eq!(fault(&world.keys("]")), "speed 0.5");
+        world.observe(Observation::FaultDone(Fault::Speed(Speed(500)), Ok(())));
         show(&mut world, |picture| picture.speed = Speed::SLOWEST);
         assert_eq!(world.keys("["), []);
         assert_eq!(world.toast(), "the cluster's clock runs at 0.05 times already");
+    }
+
+    #[test]
+    fn each_of_some_quick_presses_counts() {
+        let mut world = world();
+        let asked: Vec<String> = (0..4).map(|_| fault(&world.keys("["))).collect();
+        assert_eq!(asked, ["speed 0.5", "speed 0.25", "speed 0.1", "speed 0.05"]);
+        assert_eq!(world.keys("["), []);
+        world.observe(Observation::FaultDone(Fault::Speed(Speed(500)), Ok(())));
+        assert_eq!(fault(&world.keys("]")), "speed 0.1", "what was asked for last is not answered yet");
+        world.observe(Observation::FaultDone(Fault::Speed(Speed(100)), Err("it is gone".into())));
+        assert_eq!(fault(&world.keys("]")), "speed 1", "from what is known to be");
+        world.observe(Observation::FaultDone(Fault::Speed(Speed(1_000)), Ok(())));
+        assert_eq!(fault(&world.keys("]")), "speed 2", "before a picture says so");
     }
 
     #[test]
@@ -221,7 +255,7 @@ mod tests {
         let mut world = world();
         show(&mut world, |picture| picture.network.cuts = vec![(NodeId(1), NodeId(2)), (NodeId(2), NodeId(3))]);
         assert_eq!(world.keys("rP"), []);
-        assert_eq!(world.toast(), "n2 is cut off from all others already; h heals");
+        assert_eq!(world.toast(), "n2 is cut off from all others already; h heals all cuts");
     }
 
     #[test]

@@ -11,6 +11,10 @@ use super::raft;
 pub fn go(model: &mut Model, motion: Motion) {
     let (facts, ui) = model.shown_and_ui();
     let pane = ui.focused();
+    // On the log that was left behind it leads to the end of that first.
+    if motion == Motion::Last && pane == Pane::Nodes && ui.raft.follow_log() {
+        return;
+    }
     let (rows, len) = (ui.rows(pane), len(ui, facts, pane));
     match position(ui, pane) {
         Some(position) => {

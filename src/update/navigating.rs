@@ -75,6 +75,7 @@ pub fn back(model: &mut Model) {
         // While something is asked, it takes the question away.
         _ if ui.layer != crate::model::ui::Layer::None => ui.layer = crate::model::ui::Layer::None,
         Screen::Lock => switch(ui, ui.came_from),
+        Screen::Raft if ui.raft.follow_log() => {}
         Screen::Way => switch(ui, Screen::Raft),
         Screen::Members | Screen::Raft | Screen::Log => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases if ui.filter.is_empty() => switch(ui, Screen::Locks),

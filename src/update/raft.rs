@@ -42,15 +42,16 @@ pub fn show_member(model: &mut Model) {
 }
 
 /// Shows the way of the request that became the selected entry, or of the newest request when
-/// no entry was picked.
+/// that is not known.
 pub fn show_way(model: &mut Model) {
     let (facts, ui) = model.shown_and_ui();
     let Some(picture) = facts.raft.as_deref() else { return };
-    let trace = match ui.raft.entry {
-        None => picture.traces.last(),
+    let newest = picture.traces.last();
+    let (trace, unknown) = match ui.raft.entry {
+        None => (newest, None),
         Some(index) => match raft::trace_of(picture, index) {
-            Some(trace) => Some(trace),
-            None => return tell(model, Notice::NoWay(index)),
+            Some(trace) => (Some(trace), None),
+            None => (newest, Some(index)),
         },
     };
     if let Some(trace) = trace {
@@ -58,6 +59,9 @@ pub fn show_way(model: &mut Model) {
     }
     ui.scrolled[Pane::Way as usize] = 0;
     navigating::switch(ui, Screen::Way);
+    if let Some(index) = unknown {
+        tell(model, Notice::NoWay(index));
+    }
 }
 
 /// Has the selection stay with what stands where it is.
@@ -131,8 +135,34 @@ mod tests {
         world.keys("r<Left><Left><Left><Left><Left><Left><Enter>");
         assert_eq!((world.model.ui.screen, way(&world)), (Screen::Way, Some(30)));
         world.keys("<Esc><Left><Enter>");
-        assert_eq!(world.model.ui.screen, Screen::Raft);
-        assert_eq!(world.toast(), "entry 2 came of no request whose way is still known");
+        assert_eq!((world.model.ui.screen, way(&world)), (Screen::Way, Some(50)));
+        assert_eq!(world.toast(), "no way of entry 2 is known; this is the newest request");
+    }
+
+    #[test]
+    fn end_and_esc_have_the_log_follow_again() {
+        let mut world = world();
+        world.keys("r<Left><Left>");
+        world.shown(Pane::Nodes, 3, 3);
+        assert_eq!(world.model.ui.raft.entry, Some(RaftIndex(7)));
+        world.keys("<End>");
+        assert_eq!((world.model.ui.screen, world.model.ui.raft.entry), (Screen::Raft, None));
+        world.keys("<Left><Esc>");
+        assert_eq!((world.model.ui.screen, world.model.ui.raft.entry), (Screen::Raft, None));
+        world.keys("<Esc>");
+        assert_eq!(world.model.ui.screen, Screen::Locks);
+    }
+
+    #[test]
+    fn an_entry_that_is_no_longer_shown_is_let_go() {
+        let mut world = world();
+        world.keys("r<Left><Left>");
+        tell(&mut world, |picture| picture.nodes.iter_mut().for_each(|node| drop(node.log.drain(..6))));
+        world.pass(0);
+        assert_eq!(world.model.ui.raft.entry, Some(RaftIndex(7)), "the oldest that is shown");
+        tell(&mut world, |picture| picture.nodes.iter_mut().for_each(|node| drop(node.log.remove(0))));
+        world.pass(0);
+        assert_eq!(world.model.ui.raft.entry, None);
     }
 
     #[test]

@@ -92,20 +92,20 @@ fn right_line<'a>(facts: &Facts, room: u16, theme: &Theme) -> Line<'a> {
     let cluster = &facts.cluster;
     let number = |number: u64| grouped(i64::try_from(number).unwrap_or(i64::MAX));
     let known = cluster.members().iter().any(|member| member.status.is_some());
-    let leader = match cluster.leader_facts() {
-        Some(leader) => {
-            let name = theme.sentence(escape_text(&leader.member.name).into_owned(), 20, Role::Leader);
+    let lead = facts.lead();
+    let leader = lead.as_ref().map(|lead| match &lead.name {
+        Some(name) => {
+            let name = theme.sentence(escape_text(name).into_owned(), 20, Role::Leader);
             let glyph = Span::styled(format!("{} ", theme.glyphs.leader), theme.style(Role::Leader));
-            Some(vec![glyph, name])
+            vec![glyph, name]
         }
-        None if known => Some(vec![theme.span("no leader", Role::Error)]),
-        None => None,
-    };
+        None => vec![theme.span("no leader", Role::Error)],
+    });
     let fact = |label: &'static str, text: String| vec![theme.span(format!("{label} "), Role::Muted), Span::raw(text)];
     let mut parts = Vec::new();
     parts.extend(leader);
-    if known {
-        parts.push(fact("term", number(cluster.term().0)));
+    if let Some(lead) = &lead {
+        parts.push(fact("term", number(lead.term.0)));
     }
     if facts.link.revision.0 > 0 {
         parts.push(fact("rev", grouped(facts.link.revision.0)));

@@ -40,7 +40,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
     let draw_terms = |canvas: &mut Canvas<'_>, area: Rect| {
         terms::draw(canvas, area, picture, ui.scrolled(Pane::Terms), focused == Pane::Terms);
     };
-    let draw_log = |canvas: &mut Canvas<'_>, area: Rect| log::draw(canvas, area, picture, selected, entry);
+    let draw_log = |canvas: &mut Canvas<'_>, area: Rect| {
+        log::draw(canvas, area, picture, selected, entry, ui.raft.entry.is_none());
+    };
     if size <= Size::Single {
         // The table shows every node, whatever the logs want.
         let least = u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX).saturating_add(3).max(9);
@@ -66,15 +68,17 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
     if !strip.is_empty() {
         let (list, way) = left(strip, percent(strip.width, 40, 60));
         let requests = List::of(&ui.raft.requests, focused == Pane::Requests).marked_with_focus();
-        way::draw_requests(canvas, list, picture, &requests);
+        way::draw_requests(canvas, list, picture, &requests, ui.raft.gone_way(picture));
         way::draw_way(canvas, way, picture, ui.raft.shown_way(picture), ui.scrolled(Pane::Way), focused == Pane::Way);
     }
 }
 
-/// The cluster's clock and its speed: `t 00:41.3 ×0.50`.
+/// The cluster's clock and how it runs: `t 00:41.3 ×0.50`, or `FROZEN` in place of a speed.
 pub fn clock<'a>(picture: &RaftPicture, theme: &Theme) -> Line<'a> {
     let mut spans = vec![theme.span("t ", Role::Muted), Span::raw(cluster_clock(picture.now))];
-    spans.extend(pace(picture, theme));
+    // The line above tells both, and the time is to have its room.
+    let how = pace(picture, theme);
+    spans.extend(how.into_iter().next_back());
     Line::from(spans)
 }
 

@@ -35,15 +35,22 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui,
     } else {
         left(area, percent(area.width, 38, 46))
     };
-    draw_requests(canvas, list, picture, &requests);
+    draw_requests(canvas, list, picture, &requests, ui.raft.gone_way(picture));
     draw_way(canvas, way, picture, ui.raft.shown_way(picture), ui.scrolled(Pane::Way), focused == Pane::Way);
 }
 
-/// Draws the latest requests as a panel, newest first.
-pub fn draw_requests(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, list: &List<'_>) {
+/// Draws the latest requests as a panel, newest first; above them the selected one when it is
+/// gone from among them, so that the selection and the way that is shown are the same.
+pub fn draw_requests(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    picture: &RaftPicture,
+    list: &List<'_>,
+    gone: Option<&Trace>,
+) {
     let theme = canvas.theme;
     let traces = &picture.traces;
-    let capacity = area.height.saturating_sub(3);
+    let capacity = area.height.saturating_sub(if gone.is_some() { 4 } else { 3 });
     let window = list.window(usize::from(capacity), traces.len());
     let title = vec![theme.span("Requests", Role::Title), Span::raw(format!(" {}", traces.len()))];
     let data = match position(&window, traces.len()) {
@@ -53,19 +60,21 @@ pub fn draw_requests(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture,
     let panel = Panel::new(Line::from(title)).data(theme.span(data, Role::Muted)).focused(list.focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::Requests, capacity, traces.len());
-    if traces.is_empty() {
+    if traces.is_empty() && gone.is_none() {
         let said = "no request yet; `etcdctl put` on one of the members makes one";
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), said, Role::Muted);
         return;
     }
     let shown = window.filter_map(|at| Some((at, traces.get(traces.len().checked_sub(at + 1)?)?)));
-    let rows: Vec<Row<'_>> =
-        shown.map(|(at, trace)| Row { selected: list.selected == Some(at), ..row(trace, theme) }).collect();
+    let selected = list.selected.filter(|_| gone.is_none());
+    let latest = shown.map(|(at, trace)| Row { selected: selected == Some(at), ..row(trace, state(trace), theme) });
+    let gone = gone
+        .map(|trace| Row { selected: list.selected.is_some(), ..row(trace, ("gone from here", Role::Muted), theme) });
+    let rows: Vec<Row<'_>> = gone.into_iter().chain(latest).collect();
     table(canvas, inner, &COLUMNS, &rows);
 }
 
-fn row<'a>(trace: &'a Trace, theme: &Theme) -> Row<'a> {
-    let (word, role) = state(trace);
+fn row<'a>(trace: &'a Trace, (word, role): (&'static str, Role), theme: &Theme) -> Row<'a> {
     let dash = || Cell::span(theme.span("-", Role::Muted));
     let first = trace.steps.first();
     Row {

@@ -110,8 +110,8 @@ impl fmt::Display for Notice {
             Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
             Self::NoNode => f.write_str("the embedded cluster has told of no node yet"),
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
-            Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals"),
-            Self::NoWay(index) => write!(f, "entry {index} came of no request whose way is still known"),
+            Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
+            Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::Cursor;
 use crate::domain::RaftIndex;
-use crate::domain::raft::{NodeId, RaftPicture, Trace};
+use crate::domain::raft::{NodeId, RaftPicture, Speed, Trace};
 use crate::model::raft;
 
 /// That the dashboard looks at the demo, which runs in the program itself.
@@ -36,6 +36,8 @@ pub struct RaftUi {
     pub way: Option<Box<Trace>>,
     /// Whether elections are shown where there is no room for them beside the logs.
     pub elections: bool,
+    /// The speed of the clock that was asked for last, until it is known what came of that.
+    pub asked_speed: Option<Speed>,
 }
 
 impl RaftUi {
@@ -56,9 +58,22 @@ impl RaftUi {
     pub fn go_to_entry(&mut self, picture: &RaftPicture, forward: bool) {
         let last = raft::last(picture);
         let at = self.entry(picture);
-        let (oldest, to) =
-            (RaftIndex(1.min(last.0)), if forward { at.0.saturating_add(1) } else { at.0.saturating_sub(1) });
-        self.entry = if to > last.0 { None } else { Some(RaftIndex(to).max(oldest)) };
+        let (oldest, to) = (
+            raft::oldest_shown(picture).unwrap_or(RaftIndex(1.min(last.0))),
+            if forward { at.0.saturating_add(1) } else { at.0.saturating_sub(1) },
+        );
+        let to = RaftIndex(to).max(oldest);
+        self.entry = match to {
+            to if to > last => None,
+            // Behind a gap there is only the log of a node that has not run for long.
+            to if !forward && raft::is_forgotten(picture, to) => Some(at),
+            to => Some(to),
+        };
+    }
+
+    /// Follows the newest entry. Returns whether an older one was selected.
+    pub const fn follow_log(&mut self) -> bool {
+        self.entry.take().is_some()
     }
 
     /// The request whose way is shown: the selected one, or the newest.
@@ -67,6 +82,12 @@ impl RaftUi {
             Some(&id) => trace(picture, id).or(self.way.as_deref().filter(|way| way.id == id)),
             None => picture.traces.last(),
         }
+    }
+
+    /// The selected request, when it is no longer among the latest.
+    pub fn gone_way(&self, picture: &RaftPicture) -> Option<&Trace> {
+        let id = *self.requests.picked()?;
+        self.way.as_deref().filter(|way| way.id == id && trace(picture, id).is_none())
     }
 
     /// Selects a request.
@@ -80,6 +101,10 @@ impl RaftUi {
         if let Some(selected) = self.node(picture) {
             let at = picture.nodes.iter().position(|node| node.id == selected).unwrap_or_default();
             self.nodes.position.place(at, picture.nodes.len(), picture.nodes.len());
+        }
+        // What nothing can be told of any more is no use to look at.
+        if self.entry.is_some() && raft::is_forgotten(picture, self.entry(picture)) {
+            self.entry = None;
         }
         // Newest first.
         let traces = &picture.traces;
@@ -162,9 +187,11 @@ mod tests {
         ui.pick_request(&before, 2);
         let between = picture(2..9);
         ui.settle(&between);
+        assert_eq!(ui.gone_way(&between), None);
         assert_eq!(ui.requests.index(), 6, "newest first");
         let after = picture(5..12);
         ui.settle(&after);
         assert_eq!(ui.shown_way(&after).map(|way| way.what.as_str()), Some("put /2"));
+        assert_eq!(ui.gone_way(&after), ui.shown_way(&after), "and is told to be gone");
     }
 }

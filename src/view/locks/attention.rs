@@ -65,8 +65,9 @@ pub fn notes(facts: &Facts) -> Vec<Note<'_>> {
 fn of_cluster<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
     let cluster = &facts.cluster;
     let answering = cluster.members().iter().any(|member| member.status.is_some() && member.error.is_none());
-    if answering && cluster.leader().is_none() {
-        let text = format!("no leader in term {}: no writes, no lock changes hands", grouped_u64(cluster.term().0));
+    let lead = facts.lead().filter(|lead| lead.name.is_none() && (answering || facts.raft.is_some()));
+    if let Some(lead) = lead {
+        let text = format!("no leader in term {}: no writes, no lock changes hands", grouped_u64(lead.term.0));
         notes.push(Note { severity: Severity::Error, about: b"cluster".into(), text, target: None });
     }
     for alarm in cluster.alarms() {

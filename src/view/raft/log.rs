@@ -55,10 +55,21 @@ pub fn wanted_rows(nodes: usize) -> u16 {
 }
 
 /// Draws the logs as a panel.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected: Option<NodeId>, entry: RaftIndex) {
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    picture: &RaftPicture,
+    selected: Option<NodeId>,
+    entry: RaftIndex,
+    follows: bool,
+) {
     let theme = canvas.theme;
+    let mut title = vec![theme.span("Log", Role::Title)];
+    if !follows {
+        title.push(theme.span(format!(" entry {entry}, End follows"), Role::Warning));
+    }
     let legend = format!("cells: terms  {} committed  {} snapshot", theme.glyphs.commit, theme.glyphs.lane.stale);
-    let inner = Panel::new(theme.span("Log", Role::Title)).data(theme.span(legend, Role::Muted)).draw(canvas, area);
+    let inner = Panel::new(Line::from(title)).data(theme.span(legend, Role::Muted)).draw(canvas, area);
     if inner.height == 0 || inner.width <= NAME + CELL {
         return;
     }
@@ -190,14 +201,12 @@ fn about<'a>(picture: &RaftPicture, index: RaftIndex, columns: usize, theme: &Th
         EntryKind::Request if cell.what.is_empty() => "a request".to_owned(),
         EntryKind::Members | EntryKind::Request => cell.what.clone(),
     };
-    let has = |node: &&NodePicture| {
-        index <= node.snapshot || raft::cell(node, index).is_some_and(|own| own.term == cell.term)
-    };
-    let count = picture.nodes.iter().filter(has).count();
     let committed = picture.nodes.iter().any(|node| index <= node.commit);
     let state = if committed { "committed" } else { "not committed" };
     let head = format!("{} of term {}", grouped(i64::try_from(index.0).unwrap_or(i64::MAX)), cell.term);
-    let tail = format!("  {state}, on {}", quantity(count, "node"));
+    let copies = raft::copies(picture, index, cell.term);
+    let on = copies.map_or(String::new(), |count| format!(", on {}", quantity(count, "node")));
+    let tail = format!("  {state}{on}");
     let room = columns.saturating_sub(head.len() + 2 + tail.len()).max(8);
     Line::from(vec![
         theme.span(head, Role::Title),

@@ -20,7 +20,7 @@ pub const PLAYGROUND: &str = "a playground; for anything real point lockscope at
 
 const COLUMNS: [Column; 12] = [
     Column::new("NODE").at_least(4),
-    Column::new("ROLE").at_least(8).at_most(22),
+    Column::new("ROLE").at_least(9).at_most(22),
     Column::new("TERM").right(),
     Column::new("VOTED").drop(3),
     Column::new("MATCH").right().drop(9),
@@ -88,9 +88,9 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
     let mut forms = vec![Line::from(theme.span(word, role))];
     if let Some(trouble) = words::trouble(picture, node, theme) {
         forms.insert(0, Line::from(vec![theme.span(format!("{word} "), role), trouble.clone()]));
-        forms.push(Line::from(trouble));
-        // Where only one of the two has room it is the one that is wrong.
-        forms.remove(1);
+        let mark = theme.span(theme.glyphs.warning, Role::Warning);
+        forms.insert(1, Line::from(vec![theme.span(format!("{word} "), role), mark.clone()]));
+        forms.insert(2, Line::from(vec![theme.span(word, role), mark]));
     }
     let snapshot = if node.snapshot.0 > 0 { index(node.snapshot) } else { dash() };
     let voted = node.voted_for.map_or_else(dash, |to| Cell::new(to.to_string()));

@@ -70,6 +70,20 @@ fn an_election_of_five_at_120x36() {
 }
 
 #[test]
+fn a_log_that_does_not_follow_says_so_and_counts_only_what_it_shows() {
+    let mut cluster = raft(sample::picture(), 80, 24);
+    assert!(!cluster.draw(80, 24, &plain()).text().contains("End follows"));
+    cluster.model.ui.raft.entry = Some(RaftIndex(90));
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("Log entry 90, End follows") && text.contains("committed, on 4 nodes"), "{text}");
+    let mut picture = sample::picture();
+    picture.nodes[0].log.retain(|cell| cell.index.0 > 90);
+    cluster.tell(Observation::Raft(Box::new(picture)));
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("committed ") && !text.contains("committed, on"), "{text}");
+}
+
+#[test]
 fn the_elections_take_the_logs_place() {
     let mut cluster = raft(sample::picture(), 80, 24);
     cluster.press("e", 80, 24);
@@ -85,6 +99,57 @@ fn a_way_at_80x24_and_beside_the_requests() {
     cluster.press("wj", 80, 24);
     assert_snapshot!(cluster.draw(80, 24, &plain()).text());
     assert_snapshot!(cluster.draw(120, 36, &plain()).crop(Rect::new(0, 2, 120, 19)));
+}
+
+#[test]
+fn a_selected_request_that_is_no_longer_kept_stays_the_selected_row() {
+    let mut cluster = raft(sample::picture(), 80, 24);
+    cluster.press("wj", 80, 24);
+    let before = cluster.draw(80, 24, &plain());
+    assert!(before.text().contains("Way put /demo/lock/96") && !before.text().contains("gone from here"));
+    let mut picture = sample::picture();
+    picture.traces.remove(0);
+    cluster.tell(Observation::Raft(Box::new(picture)));
+    cluster.wait(0);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("Way put /demo/lock/96"), "{text}");
+    let marked: Vec<&str> = text.lines().filter(|line| line.contains("gone from here")).collect();
+    assert!(matches!(marked[..], [line] if line.contains("put /demo/lock/96")), "{text}");
+}
+
+#[test]
+fn the_time_stays_while_the_clock_stands_still() {
+    let picture = RaftPicture { paused: true, speed: Speed(2_000), ..sample::picture() };
+    let text = raft(picture, 80, 24).draw(80, 24, &plain()).text();
+    assert!(text.contains("×2.00 FROZEN") && text.contains("t 00:41.3 FROZEN"), "{text}");
+}
+
+#[test]
+fn a_node_that_is_cut_off_keeps_its_role_in_the_table() {
+    let mut picture = sample::picture();
+    picture.network.cuts = [1, 2, 4].map(|id| (NodeId(id.min(3)), NodeId(id.max(3)))).to_vec();
+    let text = raft(picture, 80, 24).draw(80, 24, &plain()).crop(Rect::new(41, 2, 39, 12));
+    let row = text.lines().find(|line| line.contains(" n3 ")).unwrap_or_default();
+    assert!(row.contains("follower!"), "{text}");
+}
+
+#[test]
+fn who_leads_is_told_by_the_picture_and_not_by_what_members_last_said() {
+    let first = |picture: RaftPicture| {
+        let mut cluster = demo(picture);
+        let text = cluster.draw(120, 36, &plain()).text();
+        (text.lines().next().unwrap_or_default().to_owned(), text)
+    };
+    let (head, text) = first(sample::picture());
+    assert!(head.contains("★ n2  term 7") && !text.contains("no leader"), "{text}");
+    let mut picture = sample::picture();
+    picture.nodes[1].life = Life::Killed;
+    let (head, text) = first(picture);
+    assert!(head.contains("no leader  term 7") && text.contains("no leader in term 7"), "{text}");
+    let mut picture = sample::picture();
+    picture.nodes.iter_mut().for_each(|node| (node.term, node.role) = (Term(0), RaftRole::Follower));
+    let (_, text) = first(picture);
+    assert!(!text.contains("no leader"), "before the first election nothing is wrong: {text}");
 }
 
 #[test]
