@@ -66,7 +66,7 @@ pub enum StartError {
     #[error("cannot listen on {0}: there is no port left for every member behind it")]
     NoPortLeft(SocketAddr),
     /// The system refuses.
-    #[error("cannot listen on {at}: {why}")]
+    #[error("cannot listen on {at}: {why}; say another port, or port 0 for any that is free")]
     Listen {
         /// The address.
         at: SocketAddr,

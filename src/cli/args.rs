@@ -152,7 +152,7 @@ pub struct WatchArgs {
 #[derive(Args, Debug)]
 pub struct DemoArgs {
     /// How many clients contend for the lock
-    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=1000))]
+    #[arg(long, value_name = "N", default_value_t = 6, allow_hyphen_values = true, value_parser = clients)]
     pub clients: u16,
     /// Print a summary instead of opening the dashboard
     #[arg(long, requires = "length")]
@@ -287,6 +287,13 @@ pub struct OwnArgs {
 /// The endpoints of one `--endpoints`.
 #[derive(Clone, Debug)]
 pub struct EndpointList(Vec<Endpoint>);
+
+fn clients(text: &str) -> Result<u16, String> {
+    match text.parse() {
+        Ok(count @ 1..=1000) => Ok(count),
+        _ => Err(format!("`{text}` is no whole number from 1 to 1000")),
+    }
+}
 
 fn endpoint_list(text: &str) -> Result<EndpointList, ValueError> {
     parse::endpoints(text).map(EndpointList)

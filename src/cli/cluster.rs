@@ -4,6 +4,7 @@
 //! standard input ends the cluster goes on; Ctrl-C and SIGTERM end it, also when nobody reads what
 //! it says.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use color_eyre::eyre::WrapErr as _;
@@ -180,7 +181,7 @@ impl<W: AsyncWrite + Unpin> Says<W> {
             return self.json(&Line::Ok { status: Some(picture.into()) }).await;
         }
         let nodes: Vec<_> = picture.nodes.iter().map(in_words).collect();
-        self.text(&format!("ok\t{}", nodes.join("\t"))).await
+        self.text(&format!("ok\t{}\t{}", around(picture), nodes.join("\t"))).await
     }
 
     async fn json(&mut self, line: &Line<'_>) -> Result<(), Failure> {
@@ -197,6 +198,18 @@ impl<W: AsyncWrite + Unpin> Says<W> {
         self.to.write_all(bytes).await?;
         Ok(self.to.flush().await?)
     }
+}
+
+/// The clock and the network in a few words, such as `speed 0.50 frozen cut n1-n2`.
+fn around(picture: &RaftPicture) -> String {
+    let mut words = format!("speed {}", picture.speed);
+    if picture.paused {
+        words.push_str(" frozen");
+    }
+    for (one, other) in &picture.network.cuts {
+        let _ = write!(words, " cut {one}-{other}");
+    }
+    words
 }
 
 /// A node in a few words, such as `n1 leader term 3 applied 17/17 revision 9`.

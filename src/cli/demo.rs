@@ -18,6 +18,7 @@ use crate::model::ui::Demo;
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::{Cast, Company, Rehearsal, Spread, Summary};
+use crate::runtime::terminal::Terminal;
 use crate::runtime::{self, Inside};
 use crate::server::{self, Options, Server};
 
@@ -54,6 +55,10 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
 /// # Errors
 /// When either cannot be started, or a signal ended it.
 pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
+    if !Terminal::is_there() {
+        return Err(Failure::new(Exit::BadInput, "the demo's dashboard needs a terminal")
+            .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
+    }
     let options = args.embedded.options(DELAY, runtime::clock::any_seed());
     let cast = Cast::demo(usize::from(args.clients));
     dashboard::on_threads(async {

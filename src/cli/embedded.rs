@@ -16,22 +16,23 @@ use super::exit::{Exit, Failure};
 #[command(next_help_heading = "Embedded cluster")]
 pub struct EmbeddedArgs {
     /// How many members: 1, 3, 5 or 7
-    #[arg(long, value_name = "N", default_value_t = 3, value_parser = members)]
+    #[arg(long, value_name = "N", default_value_t = 3, allow_hyphen_values = true, value_parser = members)]
     pub members: usize,
     /// Fixes timers, delays and losses [default: another one each time]
-    #[arg(long, value_name = "N")]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
     /// How fast its clock runs, from 0.05 to 4
-    #[arg(long, value_name = "FACTOR", default_value = "1", value_parser = speed)]
+    #[arg(long, value_name = "FACTOR", default_value = "1", allow_hyphen_values = true, value_parser = speed)]
     pub speed: Speed,
     /// Where the first member listens on loopback, the others on the ports behind; port 0 is any
-    #[arg(long, value_name = "HOST:PORT", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))]
+    #[arg(long, value_name = "HOST:PORT", default_value_t = SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+        allow_hyphen_values = true, value_parser = address)]
     pub listen: SocketAddr,
     /// How long a message between members takes
-    #[arg(long, value_name = "DURATION", value_parser = delay)]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = delay)]
     pub delay: Option<Duration>,
     /// How many messages between members are lost, such as 5%
-    #[arg(long, value_name = "PERCENT", default_value = "0%", value_parser = loss)]
+    #[arg(long, value_name = "PERCENT", default_value = "0%", allow_hyphen_values = true, value_parser = loss)]
     pub loss: u16,
     /// Let members stand for election without asking whether they could win
     #[arg(long)]
@@ -57,6 +58,17 @@ impl EmbeddedArgs {
         };
         Options { listen: self.listen, speed: self.speed, ..Options::new(cluster) }
     }
+}
+
+fn seed(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no whole number from 0 to {}", u64::MAX))
+}
+
+fn address(text: &str) -> Result<SocketAddr, String> {
+    // A name would have to be looked up; this one everybody knows.
+    let text = text.replace("localhost:", "127.0.0.1:");
+    text.parse()
+        .map_err(|_| format!("`{text}` is no address and port: say 127.0.0.1:2379, or 127.0.0.1:0 for any port"))
 }
 
 fn members(text: &str) -> Result<usize, String> {
@@ -101,5 +113,26 @@ impl From<StartError> for Failure {
             StartError::Listen { .. } => Exit::Error,
         };
         Self::new(exit, error.to_string())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_no_good_is_quoted_with_what_would_be() {
+        let said = [
+            members("2").unwrap_err(),
+            seed("x").unwrap_err(),
+            address("127.0.0.1").unwrap_err(),
+            speed("9").unwrap_err(),
+            loss("200%").unwrap_err(),
+        ];
+        for (said, quoted) in said.iter().zip(["`2`", "`x`", "`127.0.0.1`", "9", "200%"]) {
+            assert!(said.contains(quoted), "{said}");
+        }
+        assert!(said[0].contains("1, 3, 5 or 7") && said[2].contains("127.0.0.1:0"), "{said:?}");
+        assert_eq!(address("localhost:2379"), Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, 2379))));
     }
 }

@@ -36,7 +36,8 @@ impl Cast {
         let (think, hold, away) = (Span::millis(50, 400), Span::millis(150, 400), Span::millis(2_000, 5_000));
         let contender = |number: usize| Habits {
             lock: lock.clone(),
-            value: format!("worker-{number}").into_bytes(),
+            // As the Go client's mutex, which puts no value; an election's candidates put theirs.
+            value: Vec::new(),
             ttl,
             think,
             hold,

@@ -20,7 +20,7 @@ pub enum FaultError {
     #[error("there is or was a node {0} already")]
     NodeExists(NodeId),
     /// It is not up.
-    #[error("{0} is not running")]
+    #[error("{0} is paused or killed: it does not run")]
     NotUp(NodeId),
     /// It is not down.
     #[error("{0} is running already")]
