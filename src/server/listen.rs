@@ -135,8 +135,14 @@ pub(super) async fn bind(at: SocketAddr) -> io::Result<TcpListener> {
 /// gets its port meanwhile. The system might choose that for the near end of a connection, even
 /// for that of a client who dials the member, and so has itself at the far end.
 pub(super) fn hold(at: SocketAddr) -> io::Result<TcpSocket> {
+    // An address that may be shared does not keep others from listening on it; but ends of the
+    // member's own connections may still linger there for a minute.
+    bound(at, false).or_else(|_| bound(at, true))
+}
+
+fn bound(at: SocketAddr, shared: bool) -> io::Result<TcpSocket> {
     let socket = if at.is_ipv4() { TcpSocket::new_v4() } else { TcpSocket::new_v6() }?;
-    socket.set_reuseaddr(true)?;
+    socket.set_reuseaddr(shared)?;
     socket.bind(at)?;
     Ok(socket)
 }
@@ -195,5 +201,31 @@ mod tests {
         gate.break_down();
         assert!(taking.await.unwrap());
         assert!(began.elapsed() < PAUSE);
+    }
+
+    #[tokio::test]
+    async fn a_port_that_is_kept_refuses_connections_and_is_listened_on_again() {
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        let _near = TcpStream::connect(at).await.unwrap();
+        // The end that closes first lingers.
+        drop((listener.accept().await.unwrap(), listener));
+        for _ in 0..2 {
+            let held = hold(at).unwrap();
+            let refused = TcpStream::connect(at).await.map(drop).map_err(|error| error.kind());
+            assert_eq!(refused, Err(io::ErrorKind::ConnectionRefused));
+            let _listener = listen_again(held).unwrap();
+            TcpStream::connect(at).await.unwrap();
+        }
+    }
+
+    #[tokio::test]
+    async fn nobody_else_gets_a_port_that_is_kept() {
+        let listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        drop(listener);
+        let _held = hold(at).unwrap();
+        let other = bind(at).await.map(drop).map_err(|error| error.kind());
+        assert_eq!(other, Err(io::ErrorKind::AddrInUse));
     }
 }

@@ -13,19 +13,30 @@ use crate::support::served::{Cluster, Kind};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Runs a test with every etcdctl found, each on an embedded cluster of three, and with the
-/// newest on three real members.
-pub fn on_every_cluster(test: &str, run: impl Fn(&Ctl, &mut Cluster)) {
-    on_the_embedded_cluster(test, &run);
-    if let Some(version) = etcd::newest(test) {
-        with(&version, &Kind::Real(version.clone()), run);
-    }
+/// newest on three real members, all at once.
+pub fn on_every_cluster(test: &str, run: impl Fn(&Ctl, &mut Cluster) + Sync) {
+    let mut all: Vec<_> = etcd::versions(test).into_iter().map(|version| (version, Kind::Embedded)).collect();
+    let newest = all.last().map(|(version, _)| (version.clone(), Kind::Real(version.clone())));
+    all.extend(newest);
+    with_all(&all, run);
 }
 
-/// Runs a test with every etcdctl found, each on an embedded cluster of three.
-pub fn on_the_embedded_cluster(test: &str, run: impl Fn(&Ctl, &mut Cluster)) {
-    for version in etcd::versions(test) {
-        with(&version, &Kind::Embedded, &run);
-    }
+/// Runs a test with every etcdctl found, each on an embedded cluster of three, all at once.
+pub fn on_the_embedded_cluster(test: &str, run: impl Fn(&Ctl, &mut Cluster) + Sync) {
+    let all: Vec<_> = etcd::versions(test).into_iter().map(|version| (version, Kind::Embedded)).collect();
+    with_all(&all, run);
+}
+
+/// Most of the time is spent waiting.
+fn with_all(all: &[(Version, Kind)], run: impl Fn(&Ctl, &mut Cluster) + Sync) {
+    std::thread::scope(|scope| {
+        let running: Vec<_> = all.iter().map(|(version, kind)| scope.spawn(|| with(version, kind, &run))).collect();
+        for one in running {
+            if let Err(panic) = one.join() {
+                std::panic::resume_unwind(panic);
+            }
+        }
+    });
 }
 
 fn with(version: &Version, kind: &Kind, run: impl Fn(&Ctl, &mut Cluster)) {
@@ -38,7 +49,8 @@ fn with(version: &Version, kind: &Kind, run: impl Fn(&Ctl, &mut Cluster)) {
 /// One etcdctl and the endpoints it is given.
 #[derive(Clone)]
 pub struct Ctl {
-    what: String,
+    /// What it is and what it talks to.
+    pub what: String,
     /// Its version.
     pub version: Version,
     endpoints: Vec<String>,
