@@ -15,7 +15,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tracing::{info, warn};
+use tracing::{debug, info, warn};
 
 use crate::domain::raft::{Fault, NodeId, RaftPicture};
 use crate::embedded::{Board, Cluster, Done, Finished, Refusal, RequestId};
@@ -257,7 +257,7 @@ impl Driver {
         match command {
             Command::Fault(fault, answer) => {
                 let done = self.fault(fault).await;
-                info!(?fault, ?done, "fault");
+                debug!(%fault, ?done, "a fault");
                 let _ = answer.send(done);
             }
             Command::Picture(answer) => {

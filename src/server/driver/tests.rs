@@ -97,3 +97,36 @@ async fn callers_that_went_away_are_forgotten_while_the_clock_stands() {
     tokio::time::resume();
     end(driver).await;
 }
+
+/// Where a log is written to.
+#[derive(Clone, Default)]
+struct Sink(std::sync::Arc<std::sync::Mutex<Vec<u8>>>);
+
+impl std::io::Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+#[tokio::test]
+async fn a_fault_is_told_in_words_and_by_whoever_asked_for_it_first() {
+    let mut driver = frozen().await;
+    let told = async |driver: &mut Driver, level| {
+        let sink = Sink::default();
+        let writer = sink.clone();
+        let log = tracing_subscriber::fmt().with_max_level(level).with_writer(move || writer.clone()).finish();
+        let _set = tracing::subscriber::set_default(log);
+        let (answer, _done) = tokio::sync::oneshot::channel();
+        driver.command(Command::Fault(Fault::Campaign(N1), answer)).await;
+        String::from_utf8(sink.0.lock().unwrap().clone()).unwrap()
+    };
+    let lines = told(&mut driver, tracing::Level::INFO).await;
+    assert!(!lines.contains("fault") && !lines.contains("ampaign"), "{lines}");
+    let lines = told(&mut driver, tracing::Level::DEBUG).await;
+    assert!(lines.contains("campaign n1"), "{lines}");
+    end(driver).await;
+}
