@@ -130,7 +130,7 @@ fn a_window_that_is_closed_ends_a_program_that_no_signal_reaches() {
     let cluster = runtime.block_on(server::start(Options::new(Config::default()))).unwrap();
     // In a session of its own it has no controlling terminal, as under a wrapper that was killed.
     let script = format!(
-        "exec 3<&0; setsid /bin/sh -c 'echo $$ >{}; exec {} --prefix /quiet/ --endpoints {}' <&3 & read line",
+        "exec 3<&0; setsid /bin/sh -c 'echo $$ >{}; exec {} --prefix /quiet/ --endpoints {}' <&3 & wait",
         file.display(),
         env!("CARGO_BIN_EXE_lockscope"),
         cluster.endpoints().join(",")
