@@ -46,6 +46,11 @@ fn number(name: &str) -> Option<u64> {
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no number")))
 }
 
+/// Another one each time.
+fn any_seed() -> u64 {
+    RandomState::new().hash_one("the first seed") >> 32
+}
+
 /// Makes these runs. Handed back is what was seen in them, and what was wrong.
 fn runs(seeds: impl Iterator<Item = u64>) -> (Seen, Vec<String>) {
     let (mut all, mut wrong) = (Seen::default(), Vec::new());
@@ -63,7 +68,7 @@ fn runs(seeds: impl Iterator<Item = u64>) -> (Seen, Vec<String>) {
 #[test]
 fn whatever_goes_wrong_nothing_is_lost_and_nobody_is_told_what_is_not_so() {
     let count = number("LOCKSCOPE_SEEDS").unwrap_or(RUNS);
-    let first = number("LOCKSCOPE_SEED").unwrap_or_else(|| RandomState::new().hash_one("the first seed") >> 32);
+    let first = number("LOCKSCOPE_SEED").unwrap_or_else(any_seed);
     println!("LOCKSCOPE_SEED={first} LOCKSCOPE_SEEDS={count}");
     let half = first + count / 2;
     let (seen, wrong) = thread::scope(|scope| {
