@@ -16,7 +16,7 @@
 
 use super::place::Place;
 use super::session::AGAIN;
-use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer, WatchId};
+use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, LeaseId, Revision};
 
@@ -43,7 +43,7 @@ enum State {
     /// In these three the call is none while its failure is waited out.
     Putting(Option<CallId>),
     Comparing(Option<CallId>),
-    Watching(WatchId),
+    Watching,
     Holding,
     Releasing(Option<CallId>),
     Lost,
@@ -111,20 +111,21 @@ impl Mutex {
             _ if !present => self.lose(),
             None => self.hold(),
             Some(ahead) => {
-                let (watch, follow) = self.place.watch(ahead, revision);
-                self.state = State::Watching(watch);
+                let follow = self.place.watch(ahead, revision);
+                self.state = State::Watching;
                 vec![self.place.stand(Step::Watch, Belief::Waiting), follow]
             }
         }
     }
 
-    fn changed(&mut self, watch: WatchId, revision: Revision, event: &KeyEvent) -> Vec<Command> {
+    fn changed(&mut self, revision: Revision, event: &KeyEvent) -> Vec<Command> {
         if !matches!(event, KeyEvent::Delete { key, .. } if self.place.standing.ahead.as_ref() == Some(key)) {
             return Vec::new();
         }
         self.place.standing.seen = revision;
+        let unwatch = self.place.unwatch();
         let next = if self.mistakes.no_recheck { self.hold() } else { self.compare() };
-        [Command::Unwatch(watch)].into_iter().chain(next).collect()
+        unwatch.into_iter().chain(next).collect()
     }
 
     fn hold(&mut self) -> Vec<Command> {
@@ -134,7 +135,7 @@ impl Mutex {
     }
 
     fn release(&mut self) -> Vec<Command> {
-        let unwatch = self.unwatch();
+        let unwatch = self.place.unwatch();
         self.place.standing.ahead = None;
         // It stops believing before it asks: once the key is gone another may hold.
         let report = self.place.stand(Step::Release, Belief::Idle);
@@ -148,22 +149,9 @@ impl Mutex {
         call
     }
 
-    /// The end of the session takes the key with it.
-    fn stop(&mut self) -> Vec<Command> {
-        let unwatch = self.unwatch();
-        self.state = State::Idle;
-        self.place.standing.ahead = None;
-        unwatch.into_iter().chain([self.place.stand(Step::Release, Belief::Idle)]).collect()
-    }
-
     fn lose(&mut self) -> Vec<Command> {
-        let unwatch = self.unwatch();
         self.state = State::Lost;
-        unwatch.into_iter().chain([self.place.lose()]).collect()
-    }
-
-    fn unwatch(&self) -> Option<Command> {
-        if let State::Watching(watch) = self.state { Some(Command::Unwatch(watch)) } else { None }
+        self.place.lose()
     }
 
     fn answered(&mut self, now: ClusterTime, id: CallId, answer: Result<Answer, Failure>) -> Vec<Command> {
@@ -192,7 +180,7 @@ impl Mutex {
             }
             (State::Comparing(_), _) => self.again(now, State::Comparing(None)),
             (State::Releasing(_), _) => self.again(now, State::Releasing(None)),
-            (State::Idle | State::Watching(_) | State::Holding | State::Lost, _) => Vec::new(),
+            (State::Idle | State::Watching | State::Holding | State::Lost, _) => Vec::new(),
         }
     }
 
@@ -208,20 +196,23 @@ impl Recipe for Mutex {
             (State::Idle | State::Lost, Input::Leased(lease)) => self.enqueue(lease),
             (State::Idle | State::Lost, _) => Vec::new(),
             (_, Input::LeaseLost) => self.lose(),
-            (_, Input::Stop) => self.stop(),
-            (_, Input::Answer(id, answer)) => self.answered(now, id, answer),
-            (State::Watching(ours), Input::Changed { watch, revision, event }) if watch == ours => {
-                self.changed(watch, revision, &event)
+            (_, Input::Stop) => {
+                self.state = State::Idle;
+                self.place.stop()
             }
-            (State::Watching(ours), Input::WatchLost(watch)) if watch == ours => {
-                self.place.standing.ahead = None;
+            (_, Input::Answer(id, answer)) => self.answered(now, id, answer),
+            (State::Watching, Input::Changed { watch, revision, event }) if self.place.watches(watch) => {
+                self.changed(revision, &event)
+            }
+            (State::Watching, Input::WatchLost(watch)) if self.place.watches(watch) => {
+                self.place.lose_watch();
                 let report = self.place.stand(Step::Compare, Belief::Waiting);
                 [report].into_iter().chain(self.again(now, State::Comparing(None))).collect()
             }
             (State::Putting(None), Input::Timer(Timer::Again)) => vec![self.put()],
             (State::Comparing(None), Input::Timer(Timer::Again)) => vec![self.look()],
             (State::Releasing(None), Input::Timer(Timer::Again)) => vec![self.delete()],
-            (State::Comparing(_) | State::Watching(_) | State::Holding, Input::Release) => self.release(),
+            (State::Comparing(_) | State::Watching | State::Holding, Input::Release) => self.release(),
             _ => Vec::new(),
         }
     }
@@ -229,6 +220,7 @@ impl Recipe for Mutex {
 
 #[cfg(test)]
 mod tests {
+    use super::super::WatchId;
     use super::super::testing::{beliefs, calls, deleted, put, set, watches};
     use super::*;
 

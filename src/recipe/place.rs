@@ -11,6 +11,8 @@ pub(super) struct Place {
     pub standing: Standing,
     /// Whether a put was never answered and may still come to be.
     pub doubtful: bool,
+    /// The watch for the end of the key ahead.
+    watching: Option<WatchId>,
     calls: u64,
     watches: u64,
 }
@@ -20,6 +22,7 @@ impl Place {
     pub fn enter(&mut self, lease: LeaseId, key: Key) {
         self.standing = Standing { lease, key, ..Standing::default() };
         self.doubtful = false;
+        self.watching = None;
     }
 
     /// Forgets everything but which names were used.
@@ -41,9 +44,18 @@ impl Place {
     }
 
     /// Has lost the lease or the key in the midst of what it did.
-    pub fn lose(&mut self) -> Command {
+    pub fn lose(&mut self) -> Vec<Command> {
+        let unwatch = self.unwatch();
         self.standing.ahead = None;
-        self.stand(self.standing.step, Belief::Lost)
+        let report = self.stand(self.standing.step, Belief::Lost);
+        unwatch.into_iter().chain([report]).collect()
+    }
+
+    /// The session ends, and takes the key with it.
+    pub fn stop(&mut self) -> Vec<Command> {
+        let unwatch = self.unwatch();
+        self.standing.ahead = None;
+        unwatch.into_iter().chain([self.stand(Step::Release, Belief::Idle)]).collect()
     }
 
     /// A call under a new name.
@@ -53,12 +65,29 @@ impl Place {
         (id, Command::Call(id, call))
     }
 
-    /// A watch for the end of a key that was there at `revision`.
-    pub fn watch(&mut self, key: Key, revision: Revision) -> (WatchId, Command) {
+    /// Watches for the end of a key that was there at `revision`.
+    pub fn watch(&mut self, key: Key, revision: Revision) -> Command {
         self.watches += 1;
         let watch = WatchId(self.watches);
         let range = KeyRange::single(&key);
         self.standing.ahead = Some(key);
-        (watch, Command::Watch { watch, range, from: revision.next() })
+        self.watching = Some(watch);
+        Command::Watch { watch, range, from: revision.next() }
+    }
+
+    /// Whether this is the watch it has.
+    pub fn watches(&self, watch: WatchId) -> bool {
+        self.watching == Some(watch)
+    }
+
+    /// Ends the watch it has.
+    pub fn unwatch(&mut self) -> Option<Command> {
+        self.watching.take().map(Command::Unwatch)
+    }
+
+    /// The watch it has ended by itself.
+    pub fn lose_watch(&mut self) {
+        self.watching = None;
+        self.standing.ahead = None;
     }
 }

@@ -12,7 +12,7 @@
 
 use super::place::Place;
 use super::session::AGAIN;
-use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer, WatchId};
+use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, LeaseId, Revision};
 
@@ -30,7 +30,7 @@ enum State {
     Idle,
     /// Here and in `Releasing` the call is none while its failure is waited out.
     Putting(Option<CallId>),
-    Watching(WatchId),
+    Watching,
     Holding,
     Releasing(Option<CallId>),
     Lost,
@@ -74,8 +74,8 @@ impl SingleKey {
             self.state = State::Holding;
             return vec![self.place.stand(Step::Work, Belief::Holding)];
         }
-        let (watch, follow) = self.place.watch(self.key.clone(), revision);
-        self.state = State::Watching(watch);
+        let follow = self.place.watch(self.key.clone(), revision);
+        self.state = State::Watching;
         vec![self.place.stand(Step::Watch, Belief::Waiting), follow]
     }
 
@@ -91,22 +91,9 @@ impl SingleKey {
         vec![self.place.leave()]
     }
 
-    /// The end of the session takes the key with it.
-    fn stop(&mut self) -> Vec<Command> {
-        let unwatch = self.unwatch();
-        self.state = State::Idle;
-        self.place.standing.ahead = None;
-        unwatch.into_iter().chain([self.place.stand(Step::Release, Belief::Idle)]).collect()
-    }
-
     fn lose(&mut self) -> Vec<Command> {
-        let unwatch = self.unwatch();
         self.state = State::Lost;
-        unwatch.into_iter().chain([self.place.lose()]).collect()
-    }
-
-    fn unwatch(&self) -> Option<Command> {
-        if let State::Watching(watch) = self.state { Some(Command::Unwatch(watch)) } else { None }
+        self.place.lose()
     }
 
     fn answered(&mut self, now: ClusterTime, id: CallId, answer: &Result<Answer, Failure>) -> Vec<Command> {
@@ -122,7 +109,7 @@ impl SingleKey {
             }
             (State::Releasing(_), Ok(_)) => self.leave(),
             (State::Releasing(_), Err(_)) => self.again(now, State::Releasing(None)),
-            (State::Idle | State::Watching(_) | State::Holding | State::Lost, _) => Vec::new(),
+            (State::Idle | State::Watching | State::Holding | State::Lost, _) => Vec::new(),
         }
     }
 
@@ -141,21 +128,24 @@ impl Recipe for SingleKey {
             }
             (State::Idle | State::Lost, _) => Vec::new(),
             (_, Input::LeaseLost) => self.lose(),
-            (_, Input::Stop) => self.stop(),
-            (_, Input::Answer(id, answer)) => self.answered(now, id, &answer),
-            (State::Watching(ours), Input::Changed { watch, event: KeyEvent::Delete { .. }, .. }) if watch == ours => {
-                [Command::Unwatch(watch)].into_iter().chain(self.put()).collect()
+            (_, Input::Stop) => {
+                self.state = State::Idle;
+                self.place.stop()
             }
-            (State::Watching(ours), Input::WatchLost(watch)) if watch == ours => {
-                self.place.standing.ahead = None;
+            (_, Input::Answer(id, answer)) => self.answered(now, id, &answer),
+            (State::Watching, Input::Changed { watch, event: KeyEvent::Delete { .. }, .. })
+                if self.place.watches(watch) =>
+            {
+                self.place.unwatch().into_iter().chain(self.put()).collect()
+            }
+            (State::Watching, Input::WatchLost(watch)) if self.place.watches(watch) => {
+                self.place.lose_watch();
                 let report = self.place.stand(Step::Put, Belief::Waiting);
                 [report].into_iter().chain(self.again(now, State::Putting(None))).collect()
             }
             (State::Putting(None), Input::Timer(Timer::Again)) => self.put(),
             (State::Releasing(None), Input::Timer(Timer::Again)) => vec![self.delete()],
-            (State::Watching(watch), Input::Release) => {
-                [Command::Unwatch(watch)].into_iter().chain(self.leave()).collect()
-            }
+            (State::Watching, Input::Release) => self.place.unwatch().into_iter().chain(self.leave()).collect(),
             (State::Holding, Input::Release) => {
                 // It stops believing before it asks: once the key is gone another may hold.
                 vec![self.place.stand(Step::Release, Belief::Idle), self.delete()]
