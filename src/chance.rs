@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// What lies between two states of a stream.
-const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
+pub const STRIDE: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// A stream of numbers that look drawn by chance and follow from a seed: `SplitMix64` (Steele,
 /// Lea and Flood, "Fast splittable pseudorandom number generators", 2014).

@@ -21,7 +21,8 @@ use lockscope::recipe::Input;
 use lockscope::server;
 use tokio::time::{Instant, sleep};
 
-use clusters::{block_on, leader, on_every_etcd};
+use clusters::leader;
+use support::running::{block_on, on_every_real_etcd};
 
 /// A company that runs, with what it takes to sum it up.
 struct Playing {
@@ -68,7 +69,7 @@ async fn is_tidied_up(endpoint: &str, what: &str) {
 
 #[test]
 fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
-    on_every_etcd("twelve_contenders_hold_in_order_and_leave_nothing_behind", async |version| {
+    on_every_real_etcd("twelve_contenders_hold_in_order_and_leave_nothing_behind", async |version| {
         let cluster = version.cluster().start();
         let playing = play(&cluster.endpoints(), 12, &wall(), None).await;
         sleep(Duration::from_secs(5)).await;
@@ -82,7 +83,7 @@ fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
 
 #[test]
 fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
-    on_every_etcd("a_crashed_clients_key_runs_out_and_the_next_one_holds", async |version| {
+    on_every_real_etcd("a_crashed_clients_key_runs_out_and_the_next_one_holds", async |version| {
         let cluster = version.cluster().start();
         let playing = play(&cluster.endpoints(), 3, &wall(), None).await;
         sleep(Duration::from_secs(1)).await;
@@ -101,7 +102,7 @@ fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
 
 #[test]
 fn a_leader_that_is_killed_or_stands_still_breaks_no_order() {
-    on_every_etcd("a_leader_that_is_killed_or_stands_still_breaks_no_order", async |version| {
+    on_every_real_etcd("a_leader_that_is_killed_or_stands_still_breaks_no_order", async |version| {
         let mut cluster = version.cluster().members(3).start();
         let playing = play(&cluster.endpoints(), 8, &wall(), None).await;
         sleep(Duration::from_secs(2)).await;

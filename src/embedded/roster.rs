@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::chance::mix;
+use crate::chance::{STRIDE, mix};
 use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, Member, MemberId};
 use crate::raft;
@@ -70,7 +70,7 @@ impl Roster {
 
     /// The id a node's API reports.
     pub fn member(&self, node: NodeId) -> MemberId {
-        MemberId(mixed(self.seed.wrapping_add(node.0.wrapping_mul(0x9e37_79b9_7f4a_7c15))))
+        MemberId(mixed(self.seed.wrapping_add(node.0.wrapping_mul(STRIDE))))
     }
 
     /// The node whose API reports this id.

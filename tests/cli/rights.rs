@@ -12,18 +12,7 @@ pub fn guarded(test: &str) -> Option<Cluster> {
     let mut store = Store::of(&cluster);
     store.join("/open/a", 0x1000, 600);
     store.join("/secret/b", 0x2000, 600);
-    for line in [
-        "user add root:rootpw",
-        "user grant-role root root",
-        "role add reader",
-        "role grant-permission reader --prefix=true read /open/",
-        "user add ann:annpw",
-        "user grant-role ann reader",
-        "auth enable",
-    ] {
-        let done = cluster.ctl(&line.split(' ').collect::<Vec<_>>());
-        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
-    }
+    cluster.guard();
     Some(cluster)
 }
 
@@ -70,9 +59,7 @@ fn show_finds_a_lock_whose_directory_may_not_be_read() {
         "role revoke-permission reader --prefix=true /open/",
     ];
     for line in narrow {
-        let line = format!("--user root:rootpw {line}");
-        let done = cluster.ctl(&line.split(' ').collect::<Vec<_>>());
-        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+        cluster.told(&format!("--user root:rootpw {line}"));
     }
     let document = on(&cluster, ["--user", "ann:annpw", "show", "/secret/b", "-w", "json"]).json();
     assert_eq!(document["lock"]["holder"]["lease"], json!("2000"));

@@ -1,13 +1,15 @@
 //! Helpers of this suite.
 
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use lockscope::config::Connection;
 use lockscope::domain::{Key, KeyRange, LeaseId, Timestamp};
 use lockscope::port::{Client, Clock, Delete, Etcd, Op, Put, Txn};
 
-use crate::support::etcd::{self, Version};
+use crate::support::etcd;
 use crate::support::proxy::Proxy;
+// The second is for what the embedded cluster does not have, such as users and certificates.
+pub use crate::support::running::{block_on, on_every_real_etcd};
 use crate::support::served::{Cluster, Kind};
 
 /// Runs `test` on the embedded cluster and on every etcd found, in turn, each under a runtime of
@@ -17,23 +19,6 @@ pub fn on_every_etcd(name: &str, test: impl AsyncFn(Kind)) {
     for version in etcd::versions(name) {
         block_on(test(Kind::Real(version)));
     }
-}
-
-/// Runs `test` on every etcd found, in turn, each under a runtime of its own: what the embedded
-/// cluster does not have, such as users and certificates.
-pub fn on_every_real_etcd(name: &str, test: impl AsyncFn(Version)) {
-    for version in etcd::versions(name) {
-        block_on(test(version));
-    }
-}
-
-/// Runs a future to its end on a fresh runtime, within two minutes.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let limited = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(2), future).await });
-    runtime.shutdown_timeout(Duration::from_secs(5));
-    limited.expect("the test ends in time")
 }
 
 /// Settings for these endpoints.

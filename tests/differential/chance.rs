@@ -1,5 +1,7 @@
 //! Chance that a seed fixes (`SplitMix64` of Steele, Lea and Flood, 2014).
 
+use lockscope::chance::{STRIDE, mix};
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct Chance(u64);
@@ -11,11 +13,9 @@ impl Chance {
     }
 
     fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
+        let drawn = mix(self.0);
+        self.0 = self.0.wrapping_add(STRIDE);
+        drawn
     }
 
     /// A number from 0 up to, not including, `end`.

@@ -6,24 +6,6 @@ use lockscope::config::Connection;
 use lockscope::port::{Client, Etcd};
 use tokio::time::{Instant, sleep};
 
-use crate::support::etcd::{self, Version};
-
-/// Runs `test` on every etcd found, in turn.
-pub fn on_every_etcd(name: &str, test: impl AsyncFn(Version)) {
-    for version in etcd::versions(name) {
-        block_on(test(version));
-    }
-}
-
-/// Runs a future to its end on a fresh runtime, within two minutes.
-pub fn block_on<T>(future: impl Future<Output = T>) -> T {
-    let runtime =
-        tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().expect("a runtime");
-    let limited = runtime.block_on(async { tokio::time::timeout(Duration::from_mins(2), future).await });
-    runtime.shutdown_timeout(Duration::from_secs(5));
-    limited.expect("the test ends in time")
-}
-
 /// The place of the member that leads by the word of the others; `but` is one that does not any
 /// more.
 pub async fn leader(endpoints: &[String], but: Option<usize>) -> usize {

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use lockscope::chance::{STRIDE, mix};
+
 /// `SplitMix64`.
 pub struct Chance(u64);
 
@@ -12,11 +14,9 @@ impl Chance {
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        let drawn = mix(self.0);
+        self.0 = self.0.wrapping_add(STRIDE);
+        drawn
     }
 
     /// Below `bound`, which is not 0.

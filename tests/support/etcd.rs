@@ -302,6 +302,29 @@ impl Cluster {
         command.stdin(Stdio::null()).output().expect("etcdctl runs")
     }
 
+    /// Runs etcdctl on a line of arguments, which must succeed; returns what it printed.
+    pub fn told(&self, line: &str) -> String {
+        let done = self.ctl(&line.split(' ').collect::<Vec<_>>());
+        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+        String::from_utf8_lossy(&done.stdout).into_owned()
+    }
+
+    /// Lets in only who logs in: `root:rootpw`, and `ann:annpw`, who may read what is under
+    /// `/open/` and nothing else.
+    pub fn guard(&self) {
+        for line in [
+            "user add root:rootpw",
+            "user grant-role root root",
+            "role add reader",
+            "role grant-permission reader --prefix=true read /open/",
+            "user add ann:annpw",
+            "user grant-role ann reader",
+            "auth enable",
+        ] {
+            self.told(line);
+        }
+    }
+
     fn signal(&self, n: usize, signal: &str) {
         let process = self.members[n].process.as_ref().expect("the member runs");
         let sent = Command::new("kill").arg(format!("-{signal}")).arg(process.id().to_string()).status();

@@ -10,4 +10,5 @@
 pub mod embedded;
 pub mod etcd;
 pub mod proxy;
+pub mod running;
 pub mod served;

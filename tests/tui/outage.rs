@@ -63,8 +63,7 @@ fn a_lost_etcd_is_told_and_found_again() {
 fn a_wrong_password_is_told_as_such() {
     let Some(world) = World::new("a_wrong_password_is_told_as_such") else { return };
     for line in ["user add root:right", "user grant-role root root", "auth enable"] {
-        let done = world.cluster.ctl(&line.split(' ').collect::<Vec<_>>());
-        assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
+        world.cluster.told(line);
     }
     let tui = world.lockscope(&["--user", "root:wrong"]).size(80, 24).start();
     tui.shows("etcd does not let this user log in.");

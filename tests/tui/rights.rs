@@ -3,18 +3,11 @@
 use super::pty::lockscope;
 use super::support::etcd::{Cluster, versions};
 
-/// Runs etcdctl, which must succeed; what it printed.
-fn ctl(cluster: &Cluster, line: &str) -> String {
-    let done = cluster.ctl(&line.split(' ').collect::<Vec<_>>());
-    assert!(done.status.success(), "{line}: {}", String::from_utf8_lossy(&done.stderr));
-    String::from_utf8_lossy(&done.stdout).into_owned()
-}
-
 /// Queues for a lock with a lease of its own.
 fn enqueue(cluster: &Cluster, lock: &str) {
-    let granted = ctl(cluster, "lease grant 600");
+    let granted = cluster.told("lease grant 600");
     let lease = granted.split(' ').nth(1).unwrap();
-    ctl(cluster, &format!("put --lease={lease} {lock}/{lease} v"));
+    cluster.told(&format!("put --lease={lease} {lock}/{lease} v"));
 }
 
 #[test]
@@ -23,17 +16,7 @@ fn locks_that_may_not_be_found_are_said_to_be_denied() {
         let cluster = version.cluster().start();
         enqueue(&cluster, "/open/a");
         enqueue(&cluster, "/secret/b");
-        for line in [
-            "user add root:rootpw",
-            "user grant-role root root",
-            "role add reader",
-            "role grant-permission reader --prefix=true read /open/",
-            "user add ann:annpw",
-            "user grant-role ann reader",
-            "auth enable",
-        ] {
-            ctl(&cluster, line);
-        }
+        cluster.guard();
         let tui = lockscope(&["--endpoints", &cluster.endpoint(0), "--user", "ann:annpw"]).size(120, 36).start();
         let denied = "denied to ann: its role needs read on";
         // 3.4 tells anybody which keys hang on a lease, 3.5.16 only who may read those keys, and
