@@ -411,10 +411,9 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_follower_far_behind_catches_up_while_new_entries_keep_coming_within_a_round_trip() {
-        let rules = Rules { check_quorum: false, ..Config::default().rules };
-        let (mut cluster, leader) = led(Config { rules, ..Config::default() });
+    /// A leader, and a follower that was away for 3000 entries and can be reached again.
+    fn left_behind(config: Config) -> (Cluster, NodeId, NodeId) {
+        let (mut cluster, leader) = led(config);
         let away = cluster.other(leader);
         cluster.do_(Fault::Isolate(away));
         for note in 0..3000 {
@@ -422,6 +421,13 @@ mod tests {
         }
         cluster.run(millis(20));
         cluster.do_(Fault::Heal);
+        (cluster, leader, away)
+    }
+
+    #[test]
+    fn a_follower_far_behind_catches_up_while_new_entries_keep_coming_within_a_round_trip() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, leader, away) = left_behind(Config { rules, ..Config::default() });
         cluster.do_(Fault::Delay(millis(20)));
         for note in 3000..3100 {
             cluster.propose(leader, note);
@@ -456,14 +462,7 @@ mod tests {
 
     #[test]
     fn a_follower_far_behind_catches_up_in_several_messages() {
-        let (mut cluster, leader) = led(Config::default());
-        let away = cluster.other(leader);
-        cluster.do_(Fault::Isolate(away));
-        for note in 0..3000 {
-            cluster.propose(leader, note);
-        }
-        cluster.run(millis(20));
-        cluster.do_(Fault::Heal);
+        let (mut cluster, _, away) = left_behind(Config::default());
         let mut calls = BTreeMap::new();
         let until = cluster.now() + millis(700);
         watch(&mut cluster, until, &mut calls);
