@@ -7,9 +7,9 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use color_eyre::eyre::WrapErr as _;
 use serde::Serialize;
 use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _, BufReader};
+use tokio::runtime::Builder;
 
 use crate::config::{Config, Format};
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
@@ -35,15 +35,8 @@ const LEADER: Duration = Duration::from_secs(3);
 /// # Errors
 /// When it cannot be started, or nobody reads what it says.
 pub fn run(args: &ClusterArgs, config: &Config) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .wrap_err("cannot start the runtime")
-        .map_err(Failure::Unexpected)?;
-    let ended = runtime.block_on(serve(args, config.output.format.unwrap_or(Format::Simple)));
-    // Reading standard input cannot be broken off, nor writing to a pipe that nobody reads.
-    runtime.shutdown_background();
-    ended
+    let format = config.output.format.unwrap_or(Format::Simple);
+    wait::block_on(&mut Builder::new_multi_thread(), serve(args, format))
 }
 
 async fn serve(args: &ClusterArgs, format: Format) -> Result<(), Failure> {

@@ -1,9 +1,9 @@
 //! The program without a command: the dashboard.
 
-use color_eyre::eyre::WrapErr as _;
+use tokio::runtime::Builder;
 
 use super::exit::{Exit, Failure};
-use super::reading;
+use super::{reading, wait};
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
@@ -24,16 +24,8 @@ pub fn run(config: Config) -> Result<(), Failure> {
 
 /// Runs what shows the dashboard, and says how it ended.
 pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(THREADS)
-        .enable_all()
-        .build()
-        .wrap_err("cannot start the runtime")
-        .map_err(Failure::Unexpected)?;
-    let ended = runtime.block_on(shown);
-    // What is still under way (a name being looked up) is nobody's business any more.
-    runtime.shutdown_background();
-    match ended.map_err(Into::into)? {
+    let shown = async { shown.await.map_err(Into::into) };
+    match wait::block_on(Builder::new_multi_thread().worker_threads(THREADS), shown)? {
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
     }

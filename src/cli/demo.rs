@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::time::Duration;
 
-use color_eyre::eyre::WrapErr as _;
+use tokio::runtime::Builder;
 
 use super::args::DemoArgs;
 use super::dashboard;
@@ -36,14 +36,7 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
     let summary = if args.virtual_time {
         in_virtual_time(&cast, &options, length)
     } else {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .enable_all()
-            .build()
-            .wrap_err("cannot start the runtime")
-            .map_err(Failure::Unexpected)?;
-        let summary = runtime.block_on(on_sockets(&cast, options, length));
-        runtime.shutdown_background();
-        summary?
+        wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&cast, options, length))?
     };
     print(&summary, config.output.format.unwrap_or(Format::Simple), Style { hex: config.output.hex }, to)?;
     to.flush()?;

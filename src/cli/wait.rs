@@ -3,6 +3,7 @@
 use std::future::{Future, pending};
 
 use color_eyre::eyre::WrapErr as _;
+use tokio::runtime::Builder;
 
 use super::exit::Failure;
 
@@ -11,20 +12,21 @@ use super::exit::Failure;
 ///
 /// One thread: a one-shot command is over before a second one had started.
 pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()
-        .wrap_err("cannot start the runtime")
-        .map_err(Failure::Unexpected)?;
-    let ended = runtime.block_on(async {
+    block_on(&mut Builder::new_current_thread(), async {
         tokio::select! {
             // The signal first: a command that is always ready must not outrun it.
             biased;
             () = interrupted() => Err(Failure::Interrupted),
             ended = command => ended,
         }
-    });
-    // What is still under way (a name being looked up) is nobody's business any more.
+    })
+}
+
+/// Runs a future to its end on a runtime of this kind, and waits for nothing else: a name being
+/// looked up, a read or write that cannot be broken off.
+pub fn block_on<T>(runtime: &mut Builder, future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    let runtime = runtime.enable_all().build().wrap_err("cannot start the runtime").map_err(Failure::Unexpected)?;
+    let ended = runtime.block_on(future);
     runtime.shutdown_background();
     ended
 }
