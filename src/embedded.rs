@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! Ask ──► Cluster ──► raft::Cluster ──► Replica (mvcc::Store, mvcc::Lessor), one a node
-//!            ▲  └──► Done, Refusal            ▲
+//!            ▲  └──► Told, Refusal            ▲
 //!          Fault                       roster: names, ids and URLs of the members
 //! ```
 
@@ -16,6 +16,6 @@ mod replica;
 mod roster;
 mod words;
 
-pub use ask::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
+pub use ask::{Ask, Change, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
 pub use cluster::{Board, Cluster, Config, Finished};
 pub use replica::{Replica, SharedStore};

@@ -67,15 +67,6 @@ pub enum Change {
     Remove(MemberId),
 }
 
-/// A request that was answered.
-#[derive(Clone, Debug)]
-pub struct Done {
-    /// Its number.
-    pub request: RequestId,
-    /// The answer.
-    pub told: Told,
-}
-
 /// An answer.
 #[derive(Clone, Debug)]
 pub enum Told {

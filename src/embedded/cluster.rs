@@ -8,7 +8,7 @@ use crate::domain::raft::{ClusterTime, Fault, NodeId, NodePicture, RaftPicture, 
 use crate::domain::{ClusterId, Member, MemberId, RaftIndex, Revision, Term};
 use crate::raft::{self, Failure, FaultError, Outcome};
 
-use super::ask::{Ask, Change, Done, Refusal, RequestId, Told};
+use super::ask::{Ask, Change, Refusal, RequestId, Told};
 use super::replica::{Replica, SharedStore};
 use super::roster::Roster;
 
@@ -64,7 +64,7 @@ pub struct Finished {
     /// Which.
     pub request: RequestId,
     /// What came of it.
-    pub outcome: Result<Done, Refusal>,
+    pub outcome: Result<Told, Refusal>,
 }
 
 /// What a member's services need to know of it at all times.
@@ -252,8 +252,8 @@ impl Cluster {
         }
     }
 
-    fn finish(&mut self, request: RequestId, told: Result<Told, Refusal>) {
-        self.finished.push(Finished { request, outcome: told.map(|told| Done { request, told }) });
+    fn finish(&mut self, request: RequestId, outcome: Result<Told, Refusal>) {
+        self.finished.push(Finished { request, outcome });
     }
 
     /// The requests that came to their end since the last call, in that order.

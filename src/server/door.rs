@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use crate::domain::raft::NodeId;
 use crate::domain::{ClusterId, Member, MemberId, Revision};
-use crate::embedded::{Ask, Board, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
+use crate::embedded::{Ask, Board, Change, LeaseAnswer, LeaseQuestion, Refusal, Told};
 use crate::mvcc::{Request, Response, Store};
 use crate::pace::Clock;
 
@@ -37,16 +37,7 @@ pub struct Door {
 pub(super) struct Call {
     pub node: NodeId,
     pub ask: Ask,
-    pub answer: oneshot::Sender<Result<Done, Refusal>>,
-}
-
-/// An answer, and the number under which the way of the request is told.
-#[derive(Clone, Debug)]
-pub struct Answered<T> {
-    /// The request's number.
-    pub request: RequestId,
-    /// The answer.
-    pub answer: T,
+    pub answer: oneshot::Sender<Result<Told, Refusal>>,
 }
 
 impl Door {
@@ -81,9 +72,9 @@ impl Door {
     ///
     /// # Errors
     /// When the store refuses it, or no majority agrees in time.
-    pub async fn write(&self, request: Request) -> Result<Answered<Response>, Refusal> {
+    pub async fn write(&self, request: Request) -> Result<Response, Refusal> {
         match self.ask(Ask::Write(Arc::new(request))).await? {
-            (request, Told::Response(answer)) => Ok(Answered { request, answer: answer? }),
+            Told::Response(answer) => Ok(answer?),
             _ => Err(Refusal::Stopped),
         }
     }
@@ -93,8 +84,8 @@ impl Door {
     ///
     /// # Errors
     /// When no majority confirms the leader in time.
-    pub async fn barrier(&self) -> Result<RequestId, Refusal> {
-        self.ask(Ask::Barrier).await.map(|(request, _)| request)
+    pub async fn barrier(&self) -> Result<(), Refusal> {
+        self.ask(Ask::Barrier).await.map(drop)
     }
 
     /// Asks the leader's lease clock.
@@ -103,7 +94,7 @@ impl Door {
     /// When there is no leader, or it does not answer in time.
     pub async fn lease(&self, question: LeaseQuestion) -> Result<LeaseAnswer, Refusal> {
         match self.ask(Ask::Lease(question)).await? {
-            (_, Told::Lease(answer)) => Ok(answer),
+            Told::Lease(answer) => Ok(answer),
             _ => Err(Refusal::Stopped),
         }
     }
@@ -114,7 +105,7 @@ impl Door {
     /// When the change is refused, or no majority agrees in time.
     pub async fn change(&self, change: Change) -> Result<Arc<[Member]>, Refusal> {
         match self.ask(Ask::Change(change)).await? {
-            (_, Told::Members(members)) => Ok(members),
+            Told::Members(members) => Ok(members),
             _ => Err(Refusal::Stopped),
         }
     }
@@ -135,10 +126,9 @@ impl Door {
         let _ = self.asks.send(Call { node: self.node, ask, answer }).await;
     }
 
-    async fn ask(&self, ask: Ask) -> Result<(RequestId, Told), Refusal> {
+    async fn ask(&self, ask: Ask) -> Result<Told, Refusal> {
         let (answer, answered) = oneshot::channel();
         self.asks.send(Call { node: self.node, ask, answer }).await.map_err(|_| Refusal::Stopped)?;
-        let done = answered.await.map_err(|_| Refusal::Stopped)??;
-        Ok((done.request, done.told))
+        answered.await.map_err(|_| Refusal::Stopped)?
     }
 }

@@ -18,7 +18,7 @@ use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
 use crate::domain::raft::{Fault, NodeId, RaftPicture};
-use crate::embedded::{Board, Cluster, Done, Finished, Refusal, RequestId};
+use crate::embedded::{Board, Cluster, Finished, Refusal, RequestId, Told};
 use crate::pace::{Clock, Reins};
 
 use super::door::{Call, Door};
@@ -50,7 +50,7 @@ pub(super) struct Driver {
     calls: mpsc::Receiver<Call>,
     commands: mpsc::Receiver<Command>,
     /// Who waits for which answer.
-    waiting: BTreeMap<RequestId, oneshot::Sender<Result<Done, Refusal>>>,
+    waiting: BTreeMap<RequestId, oneshot::Sender<Result<Told, Refusal>>>,
     /// When it was last looked for callers that went away.
     swept: Instant,
     seats: BTreeMap<NodeId, Seat>,
@@ -241,16 +241,18 @@ impl Driver {
             }
         }
         for node in nodes.into_iter().filter(|node| !self.seats.contains_key(node)).collect::<Vec<_>>() {
-            let bound = match listen::bind((self.host, 0).into()).await {
-                Ok(listener) => self.seat(node, listener),
-                Err(error) => Err(error),
-            };
-            match bound {
+            match self.seat_anew(node).await {
                 Ok(()) => info!(%node, "a member joined"),
                 Err(error) => warn!(%node, %error, "a member that joined cannot listen"),
             }
         }
         self.publish();
+    }
+
+    /// Serves a member that has no seat yet, on a port the system chooses.
+    async fn seat_anew(&mut self, node: NodeId) -> io::Result<()> {
+        let listener = listen::bind((self.host, 0).into()).await?;
+        self.seat(node, listener)
     }
 
     async fn command(&mut self, command: Command) {
@@ -326,8 +328,7 @@ impl Driver {
     /// Serves a member where it was served; one that found no port when it joined gets one.
     async fn listen_again(&mut self, node: NodeId) -> io::Result<()> {
         let Some(seat) = self.seats.get_mut(&node) else {
-            let listener = listen::bind((self.host, 0).into()).await?;
-            return self.seat(node, listener);
+            return self.seat_anew(node).await;
         };
         if seat.run.is_none() {
             let listener = match seat.held.take() {

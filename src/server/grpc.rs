@@ -136,12 +136,12 @@ impl Api {
         if size > MAX_REQUEST {
             return Err(status::too_large());
         }
-        self.door.write(request).await.map(|answered| answered.answer).map_err(status::refusal)
+        self.door.write(request).await.map_err(status::refusal)
     }
 
     /// Waits until a read of the store is linearizable.
     async fn barrier(&self) -> Result<(), Status> {
-        self.door.barrier().await.map(drop).map_err(status::refusal)
+        self.door.barrier().await.map_err(status::refusal)
     }
 
     /// The store's revision.

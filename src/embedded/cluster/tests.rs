@@ -32,7 +32,7 @@ fn do_(cluster: &mut Cluster, fault: Fault) {
 fn outcome(cluster: &mut Cluster, request: RequestId) -> Result<Told, Refusal> {
     for _ in 0..1000 {
         if let Some(done) = cluster.take_finished().into_iter().find(|done| done.request == request) {
-            return done.outcome.map(|done| done.told);
+            return done.outcome;
         }
         run(cluster, 10);
     }

@@ -133,7 +133,7 @@ impl Embedded {
             let Some(open) = self.open.remove(&request) else { continue };
             self.late.remove(&(open.late, request));
             match outcome {
-                Ok(done) => self.answer(&open, done.told),
+                Ok(told) => self.answer(&open, told),
                 Err(_) => self.fail(&open),
             }
         }

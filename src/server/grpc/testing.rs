@@ -16,7 +16,7 @@ use super::routes;
 use crate::domain::raft::{ClusterTime, NodeId, Speed};
 use crate::domain::{ClusterId, LeaseId, Member, MemberId, RaftIndex, Revision, Term};
 use crate::embedded::Board;
-use crate::embedded::{Ask, Change, Done, LeaseAnswer, LeaseQuestion, Refusal, RequestId, Told};
+use crate::embedded::{Ask, Change, LeaseAnswer, LeaseQuestion, Refusal, Told};
 use crate::mvcc::{Lessor, Request, Response, Store};
 use crate::pace::Reins;
 use crate::server::door::{Call, Door};
@@ -39,14 +39,8 @@ impl Served {
         let Behind { door, store, board, calls, .. } = Behind::new();
         let (tell, told) = mpsc::channel(1024);
         let (shutdown, tasks) = (CancellationToken::new(), TaskTracker::new());
-        let driver = Driver {
-            store,
-            board: Arc::clone(&board),
-            lessor: Lessor::default(),
-            began: Instant::now(),
-            asked: 0,
-            tell,
-        };
+        let driver =
+            Driver { store, board: Arc::clone(&board), lessor: Lessor::default(), began: Instant::now(), tell };
         tasks.spawn(driver.run(calls, shutdown.clone()));
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("it is bound");
@@ -138,7 +132,7 @@ impl Behind {
             }
             _ => Told::Nothing,
         };
-        let _ = call.answer.send(Ok(Done { request: RequestId::default(), told }));
+        let _ = call.answer.send(Ok(told));
     }
 }
 
@@ -148,7 +142,6 @@ struct Driver {
     board: Arc<watch::Sender<Board>>,
     lessor: Lessor,
     began: Instant,
-    asked: u64,
     tell: mpsc::Sender<(Revision, u32)>,
 }
 
@@ -191,9 +184,8 @@ impl Driver {
         self.board.send_if_modified(|board| std::mem::replace(&mut board.revision, revision) != revision);
     }
 
-    fn answer(&mut self, ask: Ask) -> Result<Done, Refusal> {
-        self.asked += 1;
-        let told = match ask {
+    fn answer(&mut self, ask: Ask) -> Result<Told, Refusal> {
+        Ok(match ask {
             Ask::Write(request) => Told::Response(self.apply(&request)),
             Ask::Barrier => Told::Nothing,
             Ask::Lease(question) => Told::Lease(self.lease(question)),
@@ -203,8 +195,7 @@ impl Driver {
                 let _ = self.tell.try_send((revision, watches));
                 Told::Nothing
             }
-        };
-        Ok(Done { request: RequestId(self.asked), told })
+        })
     }
 
     fn apply(&mut self, request: &Request) -> Result<Response, crate::mvcc::Error> {
