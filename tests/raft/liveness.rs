@@ -147,6 +147,8 @@ pub fn recovers(play: &mut Play) -> Result<(), String> {
     }
     // Those that were removed stop as soon as they ask one that is still there for its vote.
     play.run_until(play.cluster.now() + timeout * 4)?;
+    // A change that was under way may have made one of them a member meanwhile.
+    let members = self::members(&play.cluster);
     let removed = play.cluster.nodes().into_iter().filter(|id| !members.contains(id)).find(|id| {
         let voters = play.cluster.node(*id).unwrap().members().voters;
         voters.contains(id) && voters.iter().any(|voter| members.contains(voter))
