@@ -16,10 +16,13 @@ pub mod company;
 mod company_tests;
 mod contender;
 pub mod dial;
+pub mod director;
+pub mod expect;
 mod journal;
 #[cfg(test)]
 mod orders;
 pub mod rehearsal;
+pub mod scenario;
 pub mod stage;
 pub mod summary;
 pub mod tally;
@@ -32,7 +35,9 @@ pub use crate::domain::play::ClientId;
 pub use cast::Cast;
 pub use company::Company;
 pub use contender::{Contender, Habits, LockOf, Span};
+pub use director::Director;
 pub use rehearsal::Rehearsal;
+pub use scenario::Scenario;
 pub use summary::Summary;
 pub use tally::{Spread, Tally};
 
