@@ -8,6 +8,7 @@ pub mod ids;
 pub mod key;
 pub mod kv;
 pub mod member;
+pub mod play;
 pub mod raft;
 pub mod time;
 

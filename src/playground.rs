@@ -4,8 +4,6 @@
 //! that speaks to a real cluster through the port, or by [`stage`] in virtual time. What clients
 //! say of themselves and what the store's history says are laid side by side in [`Tally`].
 
-use std::fmt;
-
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::Standing;
@@ -30,23 +28,13 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use crate::domain::play::ClientId;
 pub use cast::Cast;
 pub use company::Company;
 pub use contender::{Contender, Habits, LockOf, Span};
 pub use rehearsal::Rehearsal;
 pub use summary::Summary;
 pub use tally::{Spread, Tally};
-
-/// The number of a simulated client, from 1 on. One that crashed and came back has it still.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ClientId(pub u32);
-
-impl fmt::Display for ClientId {
-    /// The client's name, such as `client-3`.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "client-{}", self.0)
-    }
-}
 
 /// What a client says of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]

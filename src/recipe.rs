@@ -12,11 +12,15 @@
 //! ```
 
 use std::fmt::Debug;
+use std::time::Duration;
 
+use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
 
 mod call;
+mod kind;
+mod mistakes;
 mod mutex;
 mod place;
 mod session;
@@ -25,8 +29,10 @@ mod standing;
 #[cfg(test)]
 pub mod testing;
 
-pub use call::{Answer, Call, Failure};
-pub use mutex::{Mistakes, Mutex};
+pub use call::{Answer, Call, Failure, LeaderKey};
+pub use kind::{Kind, UnknownKind};
+pub use mistakes::Mistakes;
+pub use mutex::Mutex;
 pub use session::Session;
 pub use single_key::SingleKey;
 pub use standing::{Belief, Standing, Step};
@@ -36,6 +42,21 @@ pub trait Recipe: Debug {
     /// Takes in what happened at `now`, by the client's own clock; returns what it wants done,
     /// in this order.
     fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command>;
+}
+
+/// A machine that takes part in one thing, by the lease of a session.
+pub trait Activity: Recipe + Send {
+    /// Where it stands.
+    fn standing(&self) -> &Standing;
+
+    /// Whether a call that was never answered may still come to be and put a key: only the end
+    /// of the lease makes sure that it does not.
+    fn is_doubtful(&self) -> bool {
+        false
+    }
+
+    /// Forgets everything but which names were used: the client begins anew.
+    fn reset(&mut self);
 }
 
 /// What a machine is told. What it does not wait for, such as an answer that was overtaken, it
@@ -65,6 +86,12 @@ pub enum Input {
     WatchLost(WatchId),
     /// A timer went off.
     Timer(Timer),
+    /// A write was refused, because the resource has seen this higher token.
+    Refused(Revision),
+    /// Send heartbeats this far apart from now on.
+    Heartbeat(Duration),
+    /// Hold this long from now on.
+    Hold(Duration),
     /// Stand still, as a long garbage collection makes a process do. The world goes on.
     Pause,
     /// Go on, and learn what happened since.
@@ -96,6 +123,10 @@ pub enum Command {
     Set(Timer, ClusterTime),
     /// This is where the client stands now.
     Report(Standing),
+    /// Write to what the lock protects, with this fencing token.
+    Write(Revision),
+    /// The client learnt this of what it watches.
+    Saw(Sight),
     /// The client is no more: no answer, event or timer may reach it, except timers that are
     /// set behind this.
     Crashed,
@@ -138,6 +169,8 @@ pub enum Timer {
     Want,
     /// The work is done.
     Work,
+    /// As the holder, it writes to what the lock protects; or it proclaims or publishes.
+    Write,
     /// The client crashes.
     Crash,
     /// It comes back.

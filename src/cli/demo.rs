@@ -144,7 +144,7 @@ pub fn print(summary: &Summary, format: Format, style: Style, to: &mut impl Writ
 fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
     let row = |what: &str, is: String| [what.to_owned(), is, String::new()];
     let mut rows = vec![
-        row("scenario", summary.scenario.into()),
+        row("scenario", summary.scenario.clone()),
         row("seed", summary.seed.to_string()),
         row("length", seconds(summary.length)),
     ];

@@ -40,6 +40,29 @@ pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
             let then = vec![Op::Delete(Delete { range: KeyRange::single(&key) })];
             etcd.txn(Txn { when, then, ..Txn::default() }).await.map(|_| Answer::Deleted)
         }
+        Call::Put { key, value, lease } => {
+            etcd.put(Put { key, value, lease }).await.map(|done| Answer::Put(done.header.revision))
+        }
+        Call::Update { key, created: by, value, lease } => {
+            let when = vec![created(&key, by)];
+            let then = vec![Op::Put(Put { key, value, lease })];
+            etcd.txn(Txn { when, then, ..Txn::default() }).await.map(|done| Answer::Updated(done.succeeded))
+        }
+        Call::List { range } => {
+            let page = etcd.range(Range::of(range)).await?;
+            Ok(Answer::Listed { revision: page.header.revision, keys: page.keys })
+        }
+        Call::Lock { .. }
+        | Call::Unlock { .. }
+        | Call::Campaign { .. }
+        | Call::Proclaim { .. }
+        | Call::Resign { .. }
+        | Call::Leader { .. } => Err(PortError::Other {
+            doing: "use the Lock and Election APIs".into(),
+            endpoint: String::new(),
+            code: "client".into(),
+            message: "not possible through this port".into(),
+        }),
     }
 }
 

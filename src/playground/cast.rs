@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{ClientId, Habits, LockOf, Span};
 use crate::domain::Key;
-use crate::recipe::Mistakes;
+use crate::recipe::Kind;
 
 /// What all keys of the playground begin with.
 pub const PREFIX: &str = "/lockscope/";
@@ -19,11 +19,26 @@ const CLUMSY: usize = 8;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cast {
     /// The name of what is shown.
-    pub scenario: &'static str,
+    pub scenario: String,
+    /// What it shows, in a sentence.
+    pub summary: String,
     /// The lock that it is about.
     pub lock: LockOf,
+    /// What all its keys begin with.
+    pub prefix: Key,
     /// The clients, with their numbers.
     pub clients: Vec<(ClientId, Habits)>,
+    /// What holders write to.
+    pub resources: Vec<Protected>,
+}
+
+/// Something that a lock protects: a ledger that holders write to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Protected {
+    /// Its name.
+    pub name: String,
+    /// Whether it refuses a write with an older fencing token than one that it has seen.
+    pub fencing: bool,
 }
 
 impl Cast {
@@ -32,52 +47,51 @@ impl Cast {
     /// crashes runs out after five seconds: while it does, the others wait.
     pub fn demo(contenders: usize) -> Self {
         let lock = LockOf::Queue(key("ledger"));
-        let (ttl, mistakes) = (Duration::from_secs(5), Mistakes::default());
-        let (think, hold, away) = (Span::millis(50, 400), Span::millis(150, 400), Span::millis(2_000, 5_000));
+        let ttl = Duration::from_secs(5);
+        let away = Span::millis(2_000, 5_000);
         let contender = |number: usize| Habits {
-            lock: lock.clone(),
-            // As the Go client's mutex, which puts no value; an election's candidates put theirs.
-            value: Vec::new(),
+            name: lock.name().clone(),
             ttl,
-            think,
-            hold,
+            think: Span::millis(50, 400),
+            hold: Span::millis(150, 400),
             crash: (number % CLUMSY == CLUMSY / 2).then(|| clumsy(contenders)),
             away,
-            mistakes,
+            ..Habits::default()
         };
-        let other = |lock: LockOf, value: String, think: Span, hold: Span| Habits {
-            lock,
-            value: value.into_bytes(),
-            ttl: 2 * ttl,
-            think,
-            hold,
-            crash: None,
-            away,
-            mistakes,
+        let other = |kind: Kind, name: &str, value: String, think: Span, hold: Span| {
+            let value = value.into_bytes();
+            Habits { kind, name: key(name), value, ttl: 2 * ttl, think, hold, away, ..Habits::default() }
         };
         let candidate = |number: usize| {
             let hold = Span::millis(3_000, 6_000);
-            other(LockOf::Queue(key("scheduler")), format!("host-{number}:8080"), Span::millis(500, 1_500), hold)
+            other(Kind::Election, "scheduler", format!("host-{number}:8080"), Span::millis(500, 1_500), hold)
         };
         let nightly = |number: usize| {
             let hold = Span::millis(1_500, 3_000);
-            other(LockOf::SingleKey(key("backup")), format!("node-{number}"), Span::millis(1_000, 4_000), hold)
+            other(Kind::SingleKey, "backup", format!("node-{number}"), Span::millis(1_000, 4_000), hold)
         };
         let service = |number: usize| {
             let name = format!("services/web/web-{number}");
             let address = format!("10.0.0.{number}:443");
             // It is there all day.
             let hold = Span::millis(86_400_000, 86_400_000);
-            other(LockOf::SingleKey(key(&name)), address, Span::millis(0, 0), hold)
+            other(Kind::Registration, &name, address, Span::millis(0, 0), hold)
         };
         let clients = (1..=contenders).map(contender);
         let clients = clients.chain((1..=3).map(candidate)).chain((1..=2).map(nightly)).chain((1..=2).map(service));
-        Self { scenario: "fifo", lock: lock.clone(), clients: (1..).map(ClientId).zip(clients).collect() }
+        Self {
+            scenario: "fifo".into(),
+            summary: "a queue hands a lock from client to client, oldest key first".into(),
+            lock: lock.clone(),
+            prefix: Key::from(DEMO),
+            clients: (1..).map(ClientId).zip(clients).collect(),
+            resources: Vec::new(),
+        }
     }
 
     /// The clients with what each takes part in.
     pub fn locks(&self) -> impl Iterator<Item = (ClientId, LockOf)> {
-        self.clients.iter().map(|(client, habits)| (*client, habits.lock.clone()))
+        self.clients.iter().map(|(client, habits)| (*client, habits.lock()))
     }
 }
 

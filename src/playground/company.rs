@@ -13,7 +13,6 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::cast::DEMO;
 use super::client::Client;
 use super::dial::Dial;
 use super::journal::Journal;
@@ -77,7 +76,7 @@ impl Company {
         }
         let (judged, mut open) = watch::channel(Open::default());
         let judge = tokio::spawn(judge(tally, read, judged));
-        let range = KeyRange::prefix(DEMO.as_bytes());
+        let range = KeyRange::prefix(&cast.prefix);
         let journal = Journal::new(dial(0), clock.clone(), range, notes.clone());
         let ended = all.clone();
         let journal = tokio::spawn(async move {

@@ -17,17 +17,28 @@ use std::time::Duration;
 use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, LeaseId};
-use crate::recipe::{Belief, Command, Input, Mistakes, Mutex, Part, Recipe, Session, SingleKey, Standing, Timer};
+use crate::recipe::{
+    Activity, Belief, Command, Input, Kind, Mistakes, Mutex, Part, Recipe, Session, SingleKey, Standing, Timer,
+};
 
 /// How a client behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Habits {
-    /// What it takes part in.
-    pub lock: LockOf,
+    /// What it does.
+    pub kind: Kind,
+    /// The name of what it takes part in: of a lock or an election, a key, or a prefix.
+    pub name: Key,
+    /// The name of the second lock of a pair.
+    pub second: Option<Key>,
     /// What it writes into its keys.
     pub value: Vec<u8>,
     /// The length of its lease, in whole seconds.
     pub ttl: Duration,
+    /// The time between heartbeats; none is a third of the lease.
+    pub heartbeat: Option<Duration>,
+    /// The time between writes to what the lock protects, while it holds; none never writes. A
+    /// leader proclaims that often, a publisher publishes.
+    pub writes: Option<Duration>,
     /// How long it does without the lock.
     pub think: Span,
     /// How long it works with it.
@@ -40,20 +51,54 @@ pub struct Habits {
     pub mistakes: Mistakes,
 }
 
-/// A lock, and by that the recipe.
+impl Default for Habits {
+    /// A contender of a nameless queue that does everything at once and never crashes.
+    fn default() -> Self {
+        let now = Span::millis(0, 0);
+        Self {
+            kind: Kind::Queue,
+            name: Key::default(),
+            second: None,
+            value: Vec::new(),
+            ttl: Duration::from_secs(5),
+            heartbeat: None,
+            writes: None,
+            think: now,
+            hold: now,
+            crash: None,
+            away: now,
+            mistakes: Mistakes::default(),
+        }
+    }
+}
+
+impl Habits {
+    /// What of the store its recipe is about.
+    pub fn lock(&self) -> LockOf {
+        match self.kind {
+            kind if kind.is_queue() => LockOf::Queue(self.name.clone()),
+            Kind::Watch | Kind::Observe => LockOf::Watched(self.name.clone()),
+            _ => LockOf::SingleKey(self.name.clone()),
+        }
+    }
+}
+
+/// What of the store a recipe is about.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum LockOf {
     /// The queue below this name.
     Queue(Key),
     /// This one key.
     SingleKey(Key),
+    /// What is below this prefix is only looked at: there is nothing to hold.
+    Watched(Key),
 }
 
 impl LockOf {
     /// Its name.
     pub const fn name(&self) -> &Key {
         match self {
-            Self::Queue(name) | Self::SingleKey(name) => name,
+            Self::Queue(name) | Self::SingleKey(name) | Self::Watched(name) => name,
         }
     }
 }
@@ -79,13 +124,13 @@ impl Span {
 }
 
 /// A simulated client.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub struct Contender {
     habits: Habits,
     chance: Chance,
     phase: Phase,
     session: Session,
-    lock: Lock,
+    lock: Box<dyn Activity>,
     /// While it stands still: what it will learn when it goes on.
     missed: Option<Vec<Input>>,
 }
@@ -99,30 +144,22 @@ enum Phase {
     Stopped,
 }
 
-#[derive(Clone, Debug)]
-enum Lock {
-    Queue(Mutex),
-    SingleKey(SingleKey),
-}
-
 impl Contender {
     /// A client with these habits, whose times follow from `chance`.
     pub fn new(habits: Habits, chance: Chance) -> Self {
-        let value = habits.value.clone();
-        let lock = match &habits.lock {
-            LockOf::Queue(name) => Lock::Queue(Mutex::new(name, value).with(habits.mistakes)),
-            LockOf::SingleKey(key) => Lock::SingleKey(SingleKey::new(key.clone(), value)),
+        let (name, value) = (habits.name.clone(), habits.value.clone());
+        let lock: Box<dyn Activity> = if habits.kind.is_queue() {
+            Box::new(Mutex::new(&name, value).with(habits.mistakes))
+        } else {
+            Box::new(SingleKey::new(name, value))
         };
         let session = Session::new(habits.ttl);
         Self { habits, chance, phase: Phase::Out, session, lock, missed: None }
     }
 
     /// Where it stands in its lock.
-    pub const fn standing(&self) -> &Standing {
-        match &self.lock {
-            Lock::Queue(mutex) => mutex.standing(),
-            Lock::SingleKey(single) => single.standing(),
-        }
+    pub fn standing(&self) -> &Standing {
+        self.lock.standing()
     }
 
     /// Whether it has ended in order.
@@ -140,13 +177,13 @@ impl Contender {
         self.phase = Phase::Gone;
         self.missed = None;
         self.session.reset();
-        self.reset_lock();
+        self.lock.reset();
         vec![Command::Crashed, Command::Set(Timer::Return, now + self.habits.away.draw(&mut self.chance))]
     }
 
     fn stop(&mut self, now: ClusterTime) -> Vec<Command> {
         self.phase = Phase::Stopping;
-        let lock = self.in_lock(now, Input::Stop);
+        let lock = self.lock.step(now, Input::Stop);
         let session = self.session.step(now, Input::Stop);
         lock.into_iter().chain(session).collect()
     }
@@ -160,12 +197,14 @@ impl Contender {
             | Input::Changed { .. }
             | Input::WatchLost(_)
             | Input::Timer(Timer::Again)
-            | Input::Release => self.in_lock(now, input),
+            | Input::Release => self.lock.step(now, input),
             Input::Timer(Timer::Want) => match self.session.lease() {
-                Some(lease) => self.in_lock(now, Input::Leased(lease)),
+                Some(lease) => self.lock.step(now, Input::Leased(lease)),
                 None => Vec::new(),
             },
-            Input::Timer(Timer::Work) if self.standing().belief == Belief::Holding => self.in_lock(now, Input::Release),
+            Input::Timer(Timer::Work) if self.standing().belief == Belief::Holding => {
+                self.lock.step(now, Input::Release)
+            }
             _ => Vec::new(),
         }
     }
@@ -180,7 +219,7 @@ impl Contender {
             return vec![Command::Stopped];
         }
         if self.session.is_lost() {
-            let mut commands = self.in_lock(now, Input::LeaseLost);
+            let mut commands = self.lock.step(now, Input::LeaseLost);
             commands.extend(self.session.step(now, Input::Start));
             return commands;
         }
@@ -207,32 +246,11 @@ impl Contender {
     /// After a release: what was put in doubt ends with the lease, or it could come to be later
     /// and stand in the queue for nobody.
     fn released(&mut self, now: ClusterTime) -> Vec<Command> {
-        if self.is_doubtful() { self.session.step(now, Input::Stop) } else { self.think(now) }
+        if self.lock.is_doubtful() { self.session.step(now, Input::Stop) } else { self.think(now) }
     }
 
     fn think(&mut self, now: ClusterTime) -> Vec<Command> {
         vec![Command::Set(Timer::Want, now + self.habits.think.draw(&mut self.chance))]
-    }
-
-    fn in_lock(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {
-        match &mut self.lock {
-            Lock::Queue(mutex) => mutex.step(now, input),
-            Lock::SingleKey(single) => single.step(now, input),
-        }
-    }
-
-    fn reset_lock(&mut self) {
-        match &mut self.lock {
-            Lock::Queue(mutex) => mutex.reset(),
-            Lock::SingleKey(single) => single.reset(),
-        }
-    }
-
-    const fn is_doubtful(&self) -> bool {
-        match &self.lock {
-            Lock::Queue(mutex) => mutex.is_doubtful(),
-            Lock::SingleKey(single) => single.is_doubtful(),
-        }
     }
 
     fn live(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {

@@ -11,7 +11,7 @@ use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyRange, Revision};
 use crate::recipe::testing::Store;
-use crate::recipe::{Belief, Call, CallId, Command, Failure, Input, Mistakes, Recipe, Timer, WatchId};
+use crate::recipe::{Belief, Call, CallId, Command, Failure, Input, Kind, Mistakes, Recipe, Timer, WatchId};
 
 type Who = usize;
 
@@ -40,14 +40,14 @@ type Choice = (u16, u8);
 impl Table {
     fn of(lock: &LockOf, clients: usize, mistakes: Mistakes) -> Self {
         let habits = Habits {
-            lock: lock.clone(),
-            value: Vec::new(),
+            kind: kind(lock),
+            name: lock.name().clone(),
             ttl: Duration::from_secs(5),
             think: Span::millis(0, 500),
             hold: Span::millis(0, 2_000),
-            crash: None,
             away: Span::millis(0, 3_000),
             mistakes,
+            ..Habits::default()
         };
         let contender = |number| Contender::new(habits.clone(), Chance::new(1, number));
         let mut table = Self {
@@ -86,7 +86,7 @@ impl Table {
                     self.timers.retain(|(of, _), _| *of != who);
                     self.letters = self.letters.drain(..).filter_map(|letter| outlives(letter, who)).collect();
                 }
-                Command::Report(_) | Command::Stopped => {}
+                Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
             }
         }
         if before != Belief::Holding && self.clients[who].standing().belief == Belief::Holding {
@@ -172,7 +172,7 @@ impl Table {
     fn wrong(&self, lock: &LockOf) -> Option<Who> {
         let prefix = match lock {
             LockOf::Queue(name) => [name, &b"/"[..]].concat(),
-            LockOf::SingleKey(name) => name.to_vec(),
+            LockOf::SingleKey(name) | LockOf::Watched(name) => name.to_vec(),
         };
         let first = self.store.first(&prefix);
         self.clients.iter().position(|client| {
@@ -180,6 +180,14 @@ impl Table {
             let is_first = || first.is_some_and(|kv| kv.lease == standing.lease && kv.key == standing.key);
             standing.belief == Belief::Holding && !is_first()
         })
+    }
+}
+
+/// The recipe that takes such a lock.
+const fn kind(lock: &LockOf) -> Kind {
+    match lock {
+        LockOf::Queue(_) => Kind::Queue,
+        LockOf::SingleKey(_) | LockOf::Watched(_) => Kind::SingleKey,
     }
 }
 
@@ -245,7 +253,7 @@ fn some_order_shows_the_missing_second_look() {
     let lock = LockOf::Queue(Key::from("/a"));
     let mut chance = Chance::new(9, 0);
     let found = (0..200).any(|_| {
-        let mut table = Table::of(&lock, 4, Mistakes { no_recheck: true });
+        let mut table = Table::of(&lock, 4, Mistakes { no_recheck: true, ..Mistakes::default() });
         (0..600).any(|_| {
             let drawn = chance.up_to(u64::MAX - 1).to_le_bytes();
             table.happen((u16::from_le_bytes([drawn[0], drawn[1]]), drawn[2]));

@@ -43,7 +43,7 @@ impl Rehearsal {
         let stage = Stage::new(Embedded::new(embedded::Cluster::new(cluster)));
         let next = stage.cluster.revision().next();
         tally.listed(stage.cluster.revision(), &[]);
-        let range = KeyRange::prefix(super::cast::DEMO.as_bytes());
+        let range = KeyRange::prefix(&cast.prefix);
         let mut run = Self { stage, tally, range, next, term: Term(0) };
         for (id, habits) in &cast.clients {
             let client = Contender::new(habits.clone(), Chance::new(seed, u64::from(id.0)));

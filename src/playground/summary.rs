@@ -13,7 +13,7 @@ use crate::domain::{Key, Term};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Summary {
     /// What was shown.
-    pub scenario: &'static str,
+    pub scenario: String,
     /// What fixed everybody's times.
     pub seed: u64,
     /// How long it was, on the cluster's clock.
@@ -86,7 +86,7 @@ impl Summary {
         // Terms are looked up afterwards.
         timeline.sort_by_key(|moment| moment.at);
         Self {
-            scenario: cast.scenario,
+            scenario: cast.scenario.clone(),
             seed,
             length,
             lock: cast.lock.name().clone(),

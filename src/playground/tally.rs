@@ -7,9 +7,9 @@
 //! kept of it is bounded: counts for ever, samples and moments for the latest of it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::time::Duration;
 
 use super::{ClientId, LockOf, Told, What};
+pub use crate::domain::play::{Happening, Moment};
 use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::domain::{Key, KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::{Belief, Standing, Step};
@@ -25,42 +25,6 @@ pub use samples::Spread;
 
 /// How many moments are kept: the latest.
 const MOMENTS: usize = 20_000;
-
-/// Something that happened.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Moment {
-    /// When, on the cluster's clock.
-    pub at: ClusterTime,
-    /// Where: the lock's name; empty when it is about the cluster.
-    pub lock: Key,
-    /// To whom; none when it is about the cluster.
-    pub client: Option<ClientId>,
-    /// What.
-    pub what: Happening,
-}
-
-/// What can happen.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
-    /// A client's key stands in the queue, created by this revision.
-    Enqueued(Revision),
-    /// A client holds, by its own word, with this fencing token, after waiting so long.
-    Acquired(Revision, Duration),
-    /// It let go after holding so long.
-    Released(Duration),
-    /// It gave up waiting.
-    GaveUp,
-    /// It lost its lease or its key, as a holder or not.
-    Lost(Belief),
-    /// It crashed while it believed this.
-    Crashed(Belief),
-    /// The key that a crashed client left is gone, at this revision, so long after.
-    Expired(Revision, Duration),
-    /// It came back, as a new client.
-    Returned,
-    /// The cluster has a leader in this term.
-    Term(Term),
-}
 
 /// The judge of a run.
 #[derive(Clone, Debug, Default)]
@@ -287,6 +251,7 @@ impl LockOf {
         match self {
             Self::Queue(name) => key.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(b"/")),
             Self::SingleKey(name) => name == key,
+            Self::Watched(_) => false,
         }
     }
 }

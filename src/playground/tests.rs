@@ -10,7 +10,7 @@ use super::{ClientId, Contender, Habits, LockOf, Span, Tally, Told, What};
 use crate::chance::Chance;
 use crate::domain::Key;
 use crate::domain::raft::ClusterTime;
-use crate::recipe::{Belief, Input, Mistakes, Standing};
+use crate::recipe::{Belief, Input, Kind, Mistakes, Standing};
 
 /// A run with its judge.
 struct Run {
@@ -27,14 +27,11 @@ fn queue() -> LockOf {
 
 fn habits() -> Habits {
     Habits {
-        lock: queue(),
-        value: Vec::new(),
-        ttl: Duration::from_secs(5),
+        name: queue().name().clone(),
         think: Span::millis(0, 300),
         hold: Span::millis(10, 60),
-        crash: None,
         away: Span::millis(1_000, 3_000),
-        mistakes: Mistakes::default(),
+        ..Habits::default()
     }
 }
 
@@ -47,7 +44,7 @@ impl Run {
         let ids = || (1..).map(ClientId);
         let mut run = Self {
             stage: Stage::new(town),
-            tally: Tally::new(ids().zip(clients.iter().map(|habits| habits.lock.clone()))),
+            tally: Tally::new(ids().zip(clients.iter().map(|habits| habits.lock()))),
             seen: 0,
             stands: BTreeMap::new(),
             paused: Vec::new(),
@@ -229,7 +226,7 @@ fn a_crashed_holder_hands_over_to_the_oldest_waiter_when_its_lease_runs_out() {
 
 #[test]
 fn without_the_second_look_a_waiter_that_vanishes_makes_two_holders() {
-    let wrong = Mistakes { no_recheck: true };
+    let wrong = Mistakes { no_recheck: true, ..Mistakes::default() };
     let clumsy = Habits { mistakes: wrong, crash: Some(Span::millis(500, 10_000)), ..habits() };
     let broken = Habits { mistakes: wrong, hold: Span::millis(500, 4_000), ..habits() };
     let (mut doubles, mut violations) = (0, 0);
@@ -287,7 +284,8 @@ fn a_lock_of_one_key_has_one_holder_too() {
     let lock = LockOf::SingleKey(Key::from("/one/key"));
     for seed in 0..100 {
         let town = Town::new(seed).faulty(30, 30);
-        let one = Habits { lock: lock.clone(), crash: Some(Span::millis(1_000, 30_000)), ..habits() };
+        let crash = Some(Span::millis(1_000, 30_000));
+        let one = Habits { kind: Kind::SingleKey, name: lock.name().clone(), crash, ..habits() };
         let mut run = Run::of(seed, town, vec![one; 5]);
         run.until(30_000);
         let lock = &run.tally.locks()[&lock];

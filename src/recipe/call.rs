@@ -1,11 +1,12 @@
 //! The calls a lock client makes, and what they are answered.
 //!
-//! Six calls are all the recipes need. Each says what it is on the wire, so that whoever drives
-//! a recipe can make the same of it on any cluster.
+//! A few calls are all the recipes need. Each says what it is on the wire, so that whoever
+//! drives a recipe can make the same of it on any cluster. Those that wait in the server for a
+//! turn to come are marked by [`Call::is_patient`].
 
 use std::time::Duration;
 
-use crate::domain::{Key, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
 
 /// Something asked of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,6 +50,92 @@ pub enum Call {
         /// The revision that created it.
         created: Revision,
     },
+    /// Put a key, whatever is there (`Put`).
+    Put {
+        /// The key.
+        key: Key,
+        /// Its value.
+        value: Vec<u8>,
+        /// The lease to hang it on; none hangs it on nothing.
+        lease: LeaseId,
+    },
+    /// Give the own key another value, unless it is another one by now (`Txn`: if
+    /// `create_revision` is the same then put). The key keeps its lease and its place.
+    Update {
+        /// The own key.
+        key: Key,
+        /// The revision that created it.
+        created: Revision,
+        /// The new value.
+        value: Vec<u8>,
+        /// The lease it hangs on.
+        lease: LeaseId,
+    },
+    /// Read everything in a range, with values (`Range`).
+    List {
+        /// The range.
+        range: KeyRange,
+    },
+    /// Take a lock by the server's own queueing; it answers when the lock is held
+    /// (`v3lockpb.Lock/Lock`).
+    Lock {
+        /// The lock's name, without a slash at its end.
+        name: Key,
+        /// The lease to hold it by.
+        lease: LeaseId,
+    },
+    /// Give it back (`v3lockpb.Lock/Unlock`).
+    Unlock {
+        /// The key that the lock was answered with.
+        key: Key,
+    },
+    /// Stand for election by the server's own queueing; it answers when the election is won
+    /// (`v3electionpb.Election/Campaign`).
+    Campaign {
+        /// The election's name.
+        name: Key,
+        /// The lease to lead by.
+        lease: LeaseId,
+        /// What to proclaim.
+        value: Vec<u8>,
+    },
+    /// Proclaim another value as the leader (`v3electionpb.Election/Proclaim`).
+    Proclaim {
+        /// What the election was won with.
+        leader: LeaderKey,
+        /// The new value.
+        value: Vec<u8>,
+    },
+    /// Give up the lead (`v3electionpb.Election/Resign`).
+    Resign {
+        /// What the election was won with.
+        leader: LeaderKey,
+    },
+    /// Ask who leads (`v3electionpb.Election/Leader`).
+    Leader {
+        /// The election's name.
+        name: Key,
+    },
+}
+
+impl Call {
+    /// Whether the server answers only when the caller's turn has come, however long that takes.
+    pub const fn is_patient(&self) -> bool {
+        matches!(self, Self::Lock { .. } | Self::Campaign { .. })
+    }
+}
+
+/// What an election is won with, as the Election API hands it out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaderKey {
+    /// The election's name.
+    pub name: Key,
+    /// The leader's key.
+    pub key: Key,
+    /// The revision that created it.
+    pub created: Revision,
+    /// The lease it hangs on.
+    pub lease: LeaseId,
 }
 
 /// What a call is answered.
@@ -85,6 +172,26 @@ pub enum Answer {
     },
     /// The own key is gone.
     Deleted,
+    /// The key was put, which made this revision.
+    Put(Revision),
+    /// Whether the own key was still there, and has the new value.
+    Updated(bool),
+    /// Everything in the range.
+    Listed {
+        /// The revision of the store that was read.
+        revision: Revision,
+        /// The keys, in key order.
+        keys: Vec<KeyValue>,
+    },
+    /// The lock is held, by this key. The answer does not tell which revision created it.
+    Locked {
+        /// The key.
+        key: Key,
+    },
+    /// The election is won.
+    Elected(LeaderKey),
+    /// Who leads; none when nobody does.
+    Leads(Option<KeyValue>),
 }
 
 /// Why a call was not answered.

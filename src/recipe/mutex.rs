@@ -16,16 +16,9 @@
 
 use super::place::Place;
 use super::session::AGAIN;
-use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
+use super::{Activity, Answer, Belief, Call, CallId, Command, Failure, Input, Mistakes, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, LeaseId, Revision};
-
-/// What people get wrong when they write this recipe themselves.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Mistakes {
-    /// Taking the predecessor's end for one's own turn, without looking again.
-    pub no_recheck: bool,
-}
 
 /// One place in the queue of a lock, taken again and again.
 #[derive(Clone, Debug)]
@@ -61,23 +54,6 @@ impl Mutex {
     pub const fn with(mut self, mistakes: Mistakes) -> Self {
         self.mistakes = mistakes;
         self
-    }
-
-    /// Where it stands.
-    pub const fn standing(&self) -> &Standing {
-        &self.place.standing
-    }
-
-    /// Whether a put that was never answered may still come to be: only the end of the lease
-    /// makes sure that it does not.
-    pub const fn is_doubtful(&self) -> bool {
-        self.place.doubtful
-    }
-
-    /// Forgets everything but which names were used: the client begins anew.
-    pub fn reset(&mut self) {
-        self.state = State::Idle;
-        self.place.reset();
     }
 
     fn enqueue(&mut self, lease: LeaseId) -> Vec<Command> {
@@ -190,6 +166,21 @@ impl Mutex {
     }
 }
 
+impl Activity for Mutex {
+    fn standing(&self) -> &Standing {
+        &self.place.standing
+    }
+
+    fn is_doubtful(&self) -> bool {
+        self.place.doubtful
+    }
+
+    fn reset(&mut self) {
+        self.state = State::Idle;
+        self.place.reset();
+    }
+}
+
 impl Recipe for Mutex {
     fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {
         match (self.state, input) {
@@ -284,7 +275,7 @@ mod tests {
 
     #[test]
     fn without_the_second_look_it_takes_any_end_for_its_turn() {
-        let (mut mutex, watch) = waiting(mutex().with(Mistakes { no_recheck: true }));
+        let (mut mutex, watch) = waiting(mutex().with(Mistakes { no_recheck: true, ..Mistakes::default() }));
         assert_eq!(beliefs(&changed(&mut mutex, watch, deleted("/a/9"))), [Belief::Holding]);
     }
 

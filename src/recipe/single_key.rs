@@ -12,7 +12,7 @@
 
 use super::place::Place;
 use super::session::AGAIN;
-use super::{Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
+use super::{Activity, Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, LeaseId, Revision};
 
@@ -40,23 +40,6 @@ impl SingleKey {
     /// A client that puts `value` under `key` when it holds.
     pub fn new(key: Key, value: Vec<u8>) -> Self {
         Self { key, value, state: State::Idle, place: Place::default() }
-    }
-
-    /// Where it stands.
-    pub const fn standing(&self) -> &Standing {
-        &self.place.standing
-    }
-
-    /// Whether a put that was never answered may still come to be: only the end of the lease
-    /// makes sure that it does not.
-    pub const fn is_doubtful(&self) -> bool {
-        self.place.doubtful
-    }
-
-    /// Forgets everything but which names were used: the client begins anew.
-    pub fn reset(&mut self) {
-        self.state = State::Idle;
-        self.place.reset();
     }
 
     fn put(&mut self) -> Vec<Command> {
@@ -116,6 +99,21 @@ impl SingleKey {
     fn again(&mut self, now: ClusterTime, state: State) -> Vec<Command> {
         self.state = state;
         vec![Command::Set(Timer::Again, now + AGAIN)]
+    }
+}
+
+impl Activity for SingleKey {
+    fn standing(&self) -> &Standing {
+        &self.place.standing
+    }
+
+    fn is_doubtful(&self) -> bool {
+        self.place.doubtful
+    }
+
+    fn reset(&mut self) {
+        self.state = State::Idle;
+        self.place.reset();
     }
 }
 

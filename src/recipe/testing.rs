@@ -74,6 +74,31 @@ impl Store {
                 }
                 Ok(Answer::Deleted)
             }
+            Call::Put { key, value, lease } => {
+                if !lease.is_none() {
+                    self.leases.get(&lease).ok_or(Failure::LeaseGone)?;
+                }
+                self.put(KeyValue { key, value, lease, ..KeyValue::default() });
+                Ok(Answer::Put(self.revision))
+            }
+            Call::Update { key, created, value, lease } => {
+                let is_own = self.keys.get(&key).is_some_and(|kv| kv.create_revision == created);
+                if is_own {
+                    self.put(KeyValue { key, value, lease, ..KeyValue::default() });
+                }
+                Ok(Answer::Updated(is_own))
+            }
+            Call::List { range } => {
+                let keys = self.keys.values().filter(|kv| range.contains(&kv.key)).cloned().collect();
+                Ok(Answer::Listed { revision: self.revision, keys })
+            }
+            // What queues in the server is not part of this store.
+            Call::Lock { .. }
+            | Call::Unlock { .. }
+            | Call::Campaign { .. }
+            | Call::Proclaim { .. }
+            | Call::Resign { .. }
+            | Call::Leader { .. } => Err(Failure::Refused),
         }
     }
 
@@ -109,10 +134,12 @@ impl Store {
 
     fn put(&mut self, kv: KeyValue) {
         self.revision = self.revision.next();
-        let (create_revision, mod_revision) = (self.revision, self.revision);
-        let kv = KeyValue { create_revision, mod_revision, version: 1, ..kv };
+        let before = self.keys.get(&kv.key);
+        let create_revision = before.map_or(self.revision, |before| before.create_revision);
+        let version = before.map_or(1, |before| before.version + 1);
+        let kv = KeyValue { create_revision, mod_revision: self.revision, version, ..kv };
         self.changes.push((self.revision, KeyEvent::Put(kv.clone())));
-        self.ages.insert(self.revision, kv.key.clone());
+        self.ages.insert(create_revision, kv.key.clone());
         self.keys.insert(kv.key.clone(), kv);
     }
 

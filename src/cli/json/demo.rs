@@ -22,7 +22,7 @@ pub struct Run<'a> {
 #[derive(Serialize)]
 struct Document<'a, L: Serialize, E: Serialize, T: Serialize> {
     schema: &'static str,
-    scenario: &'static str,
+    scenario: &'a str,
     seed: u64,
     length_ms: u64,
     lock: Text<'a>,
@@ -104,7 +104,7 @@ impl Serialize for Run<'_> {
         let main = summary.main();
         Document {
             schema: SCHEMA,
-            scenario: summary.scenario,
+            scenario: &summary.scenario,
             seed: summary.seed,
             length_ms: millis(summary.length),
             lock: style.text(&summary.lock),
@@ -156,6 +156,7 @@ pub const fn recipe(lock: &LockOf) -> &'static str {
     match lock {
         LockOf::Queue(_) => "queue",
         LockOf::SingleKey(_) => "single-key",
+        LockOf::Watched(_) => "watched",
     }
 }
 
@@ -179,6 +180,8 @@ impl<'a> Event<'a> {
             Happening::Expired(revision, after) => ("expired", More::Expired { revision, after_ms: millis(after) }),
             Happening::Returned => ("returned", More::Nothing {}),
             Happening::Term(term) => ("term", More::Term { term }),
+            // Nobody tells of these yet.
+            _ => ("other", More::Nothing {}),
         };
         Self {
             at_ms: moment.at.0 / 1000,

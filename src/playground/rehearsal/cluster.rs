@@ -155,6 +155,11 @@ impl Embedded {
                 let store = store.read().unwrap_or_else(PoisonError::into_inner);
                 requests::look(&store, key, *created, queue)
             }
+            (Call::List { range }, Told::Nothing) => {
+                let store = self.cluster.store(open.node);
+                let store = store.read().unwrap_or_else(PoisonError::into_inner);
+                requests::list(&store, range)
+            }
             _ => Err(Failure::Refused),
         };
         self.ready.push((open.client, Input::Answer(open.id, answer)));

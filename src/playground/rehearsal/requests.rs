@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
 use crate::mvcc::{
     Compare, CompareResult, CompareTarget, DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request,
     Response, SortOrder, SortTarget, Store, TxnRequest,
@@ -26,7 +26,26 @@ pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
             let (compare, success) = (vec![created(key, *by)], vec![Op::Delete(delete)]);
             Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
         }
-        Call::KeepAlive(_) | Call::Look { .. } => None,
+        Call::Put { key, value, lease } => Some(Request::Put(PutRequest {
+            key: key.clone(),
+            value: value.clone(),
+            lease: *lease,
+            ..PutRequest::default()
+        })),
+        Call::Update { key, created: by, value, lease } => {
+            let put = PutRequest { key: key.clone(), value: value.clone(), lease: *lease, ..PutRequest::default() };
+            let (compare, success) = (vec![created(key, *by)], vec![Op::Put(put)]);
+            Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
+        }
+        Call::KeepAlive(_)
+        | Call::Look { .. }
+        | Call::List { .. }
+        | Call::Lock { .. }
+        | Call::Unlock { .. }
+        | Call::Campaign { .. }
+        | Call::Proclaim { .. }
+        | Call::Resign { .. }
+        | Call::Leader { .. } => None,
     }
 }
 
@@ -56,8 +75,17 @@ pub fn answer(call: &Call, response: Result<Response, Error>) -> Result<Answer, 
             Ok(Answer::Created { revision: done.revision, created, lease })
         }
         (Call::Delete { .. }, Response::Txn(_)) => Ok(Answer::Deleted),
+        (Call::Update { .. }, Response::Txn(done)) => Ok(Answer::Updated(done.succeeded)),
+        (Call::Put { .. }, Response::Put(done)) => Ok(Answer::Put(done.revision)),
         _ => Err(Failure::Refused),
     }
+}
+
+/// Reads everything in a range of a member's store.
+pub fn list(store: &Store, range: &KeyRange) -> Result<Answer, Failure> {
+    let found = store.range(&RangeRequest { range: range.clone(), ..RangeRequest::default() });
+    let found = found.map_err(|_| Failure::Refused)?;
+    Ok(Answer::Listed { revision: found.revision, keys: found.kvs.iter().map(|kv| KeyValue::clone(kv)).collect() })
 }
 
 /// Looks at a queue in a member's store.

@@ -1,0 +1,136 @@
+//! A run of simulated clients at one moment, as a screen shows it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Belief, ClientId, Moment, Stake, Step};
+use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, LeaseId, Revision};
+
+/// A run at one moment, with what happened since the picture before.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PlayPicture {
+    /// The moment, on the run's clock.
+    pub now: ClusterTime,
+    /// The name of the scenario.
+    pub scenario: String,
+    /// Its summary, one sentence.
+    pub summary: String,
+    /// The lock that it is about.
+    pub lock: Key,
+    /// The clients by their numbers; those that were removed are not among them.
+    pub clients: Vec<ClientPicture>,
+    /// What the holders write to.
+    pub resources: Vec<ResourcePicture>,
+    /// What happened, oldest first: only what the picture before did not have.
+    pub moments: Vec<Moment>,
+    /// How many moments there were before those. A gap between two pictures is a loss.
+    pub before: u64,
+    /// The narration that was told last.
+    pub narration: Option<Narration>,
+    /// What is expected, and how it stands.
+    pub expectations: Vec<Expected>,
+}
+
+/// A client at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientPicture {
+    /// Its number.
+    pub id: ClientId,
+    /// What it does, in a word or two, such as `six-steps`.
+    pub recipe: String,
+    /// The name of what it takes part in.
+    pub lock: Key,
+    /// Whether it runs.
+    pub life: Life,
+    /// Where it is in the steps.
+    pub step: Step,
+    /// What it takes for true.
+    pub belief: Belief,
+    /// What the store says: its place in the queue, from 0 for who holds; none when no key of it
+    /// is there.
+    pub place: Option<usize>,
+    /// What of it is in the store, as far as it knows.
+    pub stake: Stake,
+    /// The length of its lease as it asks for it.
+    pub ttl: Duration,
+    /// The time between heartbeats.
+    pub heartbeat: Duration,
+    /// How far its clock is ahead of the run's, in milliseconds; less than 0 when it is behind.
+    pub skew_ms: i64,
+    /// Whether its connection is cut.
+    pub cut: bool,
+}
+
+/// Whether a client runs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Life {
+    /// It runs.
+    #[default]
+    Up,
+    /// It stands still.
+    Paused,
+    /// It crashed and may come back.
+    Gone,
+    /// It ended in order.
+    Stopped,
+}
+
+/// A protected resource at one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourcePicture {
+    /// Its name.
+    pub name: String,
+    /// Whether it checks fencing tokens.
+    pub fencing: bool,
+    /// The highest token it has seen.
+    pub highest: Revision,
+    /// How many writes it took.
+    pub accepted: u64,
+    /// How many writes it refused.
+    pub refused: u64,
+    /// How many of those it took came with an older token than one before.
+    pub stale_accepted: u64,
+}
+
+/// A narration of the scenario, in both languages.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Narration {
+    /// When it was told.
+    pub at: ClusterTime,
+    /// In English.
+    pub en: String,
+    /// In Chinese; empty when there is none.
+    pub zh: String,
+}
+
+/// Something that is expected of the run, and how it stands.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Expected {
+    /// What should be so.
+    pub text: String,
+    /// Whether it is so as far as the run has come; none while that cannot be told.
+    pub held: Option<bool>,
+    /// What was seen that tells so.
+    pub evidence: String,
+}
+
+impl PlayPicture {
+    /// The client of this number.
+    pub fn client(&self, id: ClientId) -> Option<&ClientPicture> {
+        self.clients.binary_search_by_key(&id, |client| client.id).ok().map(|at| &self.clients[at])
+    }
+}
+
+impl ClientPicture {
+    /// The lease of its session; 0 without one.
+    pub const fn lease(&self) -> LeaseId {
+        self.stake.lease
+    }
+
+    /// Whether it believes that it holds although the store says otherwise.
+    pub fn is_stale(&self) -> bool {
+        self.belief == Belief::Holding && self.place != Some(0)
+    }
+}
