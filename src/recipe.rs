@@ -19,24 +19,30 @@ use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
 
 mod call;
+mod herd;
 mod kind;
+mod late;
 mod mistakes;
 mod mutex;
 mod place;
+mod queue;
 mod role;
 mod session;
 mod single_key;
+mod six_steps;
 mod standing;
 #[cfg(test)]
 pub mod testing;
 
 pub use call::{Answer, Call, Failure, LeaderKey};
+pub use herd::Herd;
 pub use kind::{Kind, UnknownKind};
 pub use mistakes::Mistakes;
 pub use mutex::Mutex;
 pub use role::Role;
 pub use session::Session;
 pub use single_key::SingleKey;
+pub use six_steps::SixSteps;
 pub use standing::{Belief, Standing, Step};
 
 /// A machine that takes part in something by a recipe.

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Activity, Kind, Mistakes, Mutex, SingleKey};
+use super::{Activity, Herd, Kind, Mistakes, Mutex, SingleKey, SixSteps};
+use crate::chance::Chance;
 use crate::domain::Key;
 
 /// What a client is to do.
@@ -27,11 +28,12 @@ pub struct Role {
 impl Role {
     /// The machine that does it.
     pub fn activity(self) -> Box<dyn Activity> {
-        let Self { kind, name, value, mistakes, .. } = self;
-        if kind.is_queue() {
-            Box::new(Mutex::new(&name, value).with(mistakes))
-        } else {
-            Box::new(SingleKey::new(name, value))
+        let Self { kind, name, value, mistakes, ids, .. } = self;
+        match kind {
+            Kind::SixSteps => Box::new(SixSteps::new(&name, value, Chance::new(ids, 0)).with(mistakes)),
+            Kind::Herd => Box::new(Herd::new(&name, value).with(mistakes)),
+            kind if kind.is_queue() => Box::new(Mutex::new(&name, value).with(mistakes)),
+            _ => Box::new(SingleKey::new(name, value)),
         }
     }
 }
