@@ -17,9 +17,7 @@ use std::time::Duration;
 use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, LeaseId};
-use crate::recipe::{
-    Activity, Belief, Command, Input, Kind, Mistakes, Mutex, Part, Recipe, Session, SingleKey, Standing, Timer,
-};
+use crate::recipe::{Activity, Belief, Command, Input, Kind, Mistakes, Part, Recipe, Role, Session, Standing, Timer};
 
 /// How a client behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +71,13 @@ impl Default for Habits {
 }
 
 impl Habits {
+    /// What its recipe is asked for; names are drawn beside `chance`, which does not move.
+    fn role(&self, chance: &Chance) -> Role {
+        let Self { kind, mistakes, writes, .. } = *self;
+        let (name, second, value) = (self.name.clone(), self.second.clone(), self.value.clone());
+        Role { kind, name, second, value, mistakes, writes, ids: chance.clone().up_to(u64::MAX) }
+    }
+
     /// What of the store its recipe is about.
     pub fn lock(&self) -> LockOf {
         match self.kind {
@@ -147,12 +152,7 @@ enum Phase {
 impl Contender {
     /// A client with these habits, whose times follow from `chance`.
     pub fn new(habits: Habits, chance: Chance) -> Self {
-        let (name, value) = (habits.name.clone(), habits.value.clone());
-        let lock: Box<dyn Activity> = if habits.kind.is_queue() {
-            Box::new(Mutex::new(&name, value).with(habits.mistakes))
-        } else {
-            Box::new(SingleKey::new(name, value))
-        };
+        let lock = habits.role(&chance).activity();
         let session = Session::new(habits.ttl);
         Self { habits, chance, phase: Phase::Out, session, lock, missed: None }
     }
