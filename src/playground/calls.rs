@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::port::{
     Compare, Delete, Etcd, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Txn, TxnDone, Want,
 };
@@ -30,8 +30,10 @@ pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
             Ok(what_is_there(&done, lease))
         }
         Call::Look { key, created, queue } => {
-            let of = |range| Op::Range(Range { want: Want::Keys, ..Range::of(range) });
-            let then = vec![of(KeyRange::single(&key)), of(KeyRange::prefix(&queue))];
+            let keys_of = |ask| Op::Range(Range { want: Want::Keys, ..ask });
+            let own = Range::of(KeyRange::single(&key));
+            let ahead = Range::last_created_before(KeyRange::prefix(&queue), created);
+            let then = vec![keys_of(own), keys_of(ahead)];
             let done = etcd.txn(Txn { then, ..Txn::default() }).await?;
             Ok(looked(&done, &key, created))
         }
@@ -99,8 +101,7 @@ fn what_is_there(done: &TxnDone, lease: LeaseId) -> Answer {
 fn looked(done: &TxnDone, key: &Key, created: Revision) -> Answer {
     let keys = |at: usize| done.answers.get(at).and_then(page).map_or(&[][..], |page| &page.keys);
     let present = keys(0).iter().any(|kv| kv.key == *key && kv.create_revision == created);
-    let older = keys(1).iter().filter(|kv| kv.create_revision < created);
-    let ahead = older.max_by_key(|kv| kv.create_revision).map(|KeyValue { key, .. }| key.clone());
+    let ahead = keys(1).first().map(|kv| kv.key.clone());
     Answer::Looked { revision: done.header.revision, present, ahead }
 }
 
