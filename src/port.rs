@@ -3,7 +3,8 @@
 //! `i64` and `u64` of the wire end here: behind this door are the newtypes of `domain`. The
 //! trait is what recipes, pollers and sources are written against; [`client`] speaks to a real
 //! etcd through it, and [`memory`] is one without a process. Every call over a network has a
-//! deadline, and dropping its future cancels it.
+//! deadline, except those of [`Services`] that wait for a turn to come; dropping its future
+//! cancels it.
 
 use std::fmt;
 use std::future::Future;
@@ -20,6 +21,7 @@ pub mod memory;
 pub mod pool;
 mod pulse;
 mod range;
+mod services;
 mod stream;
 mod tls;
 mod wire;
@@ -29,6 +31,7 @@ pub use error::PortError;
 pub use memory::Memory;
 pub use pool::Pool;
 pub use range::{Page, Range, Sort, SortOrder, SortTarget, Want};
+pub use services::{LeaderKey, Services};
 
 /// What an etcd answers to. Handles are cheap to clone and share their connection.
 pub trait Etcd: Clone + Send + Sync + 'static {
