@@ -182,7 +182,9 @@ fn a_paused_leader_is_followed_by_another_and_goes_on_when_it_is_resumed() {
             node.life == Life::Up && node.leader.is_some_and(|leader| leader != first)
         })
         .await;
-        has(&client(&engine, first).await, "meanwhile").await;
+        // What it was asked while it stood still it may do now.
+        put(&client(&engine, others(first)[0]).await, "afterwards").await;
+        has(&paused, "afterwards").await;
         engine.stop().await;
     });
 }
