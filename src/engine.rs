@@ -144,7 +144,7 @@ pub async fn start(options: Options) -> Result<Engine, EngineError> {
         match Driver::start(&etcd, options.members, began).await {
             Ok(driver) => break (driver, began),
             Err(EngineError::Ended { log, .. }) if tries < TRIES && log.contains("address already in use") => {
-                tries += 1
+                tries += 1;
             }
             Err(error) => return Err(error),
         }

@@ -2,7 +2,7 @@
 //! left of it.
 
 #![cfg(unix)]
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 mod support;
 
@@ -293,6 +293,74 @@ fn nothing_is_left_after_a_stop_nor_after_a_drop_nor_after_a_start_that_was_brok
         drop(starting);
         gone(&folder).await;
     });
+}
+
+#[test]
+fn a_program_that_is_killed_leaves_nothing_either() {
+    on_every_real_etcd("a_program_that_is_killed_leaves_nothing_either", async |version| {
+        for signal in ["KILL", "TERM", "HUP"] {
+            let mut program = tokio::process::Command::new(env!("CARGO_BIN_EXE_lockscope"))
+                .args(["demo", "--engine", "etcd", "--headless", "--for", "10m"])
+                .env("PATH", std::env::join_paths([version.etcd.parent().unwrap(), "/usr/bin".as_ref()]).unwrap())
+                .stdout(std::process::Stdio::null())
+                .kill_on_drop(true)
+                .spawn()
+                .unwrap();
+            let id = program.id().unwrap();
+            let folder = std::env::temp_dir().join(format!("lockscope-etcd-{id}-0"));
+            let end = Instant::now() + Duration::from_secs(20);
+            while processes(&folder).len() < 4 {
+                assert!(Instant::now() < end, "it does not start: {:?}", processes(&folder));
+                sleep(Duration::from_millis(50)).await;
+            }
+            send(signal, id);
+            assert!(!program.wait().await.unwrap().success());
+            gone(&folder).await;
+        }
+    });
+}
+
+/// Runs the demo on the etcd found in this folder; its exit code and what it said.
+fn demo(folder: &Path, flags: &[&str]) -> (Option<i32>, String) {
+    let run = std::process::Command::new(env!("CARGO_BIN_EXE_lockscope"))
+        .args(["demo", "--engine", "etcd", "--headless", "--for", "3s"])
+        .args(flags)
+        .env("PATH", std::env::join_paths([folder, "/bin".as_ref(), "/usr/bin".as_ref()]).unwrap())
+        .output()
+        .unwrap();
+    (run.status.code(), String::from_utf8_lossy(&[run.stdout, run.stderr].concat()).into_owned())
+}
+
+#[test]
+fn what_real_etcds_cannot_be_told_is_refused_before_one_is_looked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    for flags in [
+        &["--virtual-time"][..],
+        &["--speed", "2"],
+        &["--delay", "5ms"],
+        &["--loss", "5%"],
+        &["--listen", "127.0.0.1:2379"],
+        &["--no-pre-vote"],
+        &["--no-check-quorum"],
+    ] {
+        let (code, said) = demo(folder.path(), flags);
+        assert!(code == Some(3) && said.contains(flags[0]) && said.contains("embedded cluster"), "{flags:?}: {said}");
+    }
+}
+
+#[test]
+fn the_same_clients_play_on_real_etcds() {
+    on_every_real_etcd("the_same_clients_play_on_real_etcds", async |version| {
+        let (code, said) = demo(version.etcd.parent().unwrap(), &["--seed", "7", "-w", "json"]);
+        let document: serde_json::Value = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}"));
+        assert_eq!((code, &document["double_holders"]), (Some(0), &0.into()), "{said}");
+        assert!(document["handoffs"].as_u64() > Some(0) && document["terms"].as_u64() > Some(0), "{said}");
+    });
+}
+
+fn send(signal: &str, id: u32) {
+    let sent = std::process::Command::new("kill").args(["-s", signal, &id.to_string()]).status().unwrap();
+    assert!(sent.success(), "SIG{signal}");
 }
 
 /// Waits until nothing is left of the cluster of this folder.

@@ -229,14 +229,12 @@ impl Driver {
                 Ok(())
             }
             Fault::Transfer(id) => self.transfer(id).await,
-            Fault::Campaign(_) => Err("nobody can make the election timer of a real etcd go off; \
-                 `transfer` hands the lead over, `lockscope demo` without --engine can do both"
-                .to_owned()),
-            Fault::Speed(_) | Fault::Freeze | Fault::Thaw | Fault::Step => {
-                Err(needs_embedded("the clock of a real etcd"))
+            Fault::Campaign(_) => {
+                Err(needs_embedded("a real etcd's election timer") + "; `transfer` hands the lead over")
             }
-            Fault::Delay(_) | Fault::Loss(_) => Err(needs_embedded("how messages of a real etcd travel")),
-            Fault::PreVote(_) | Fault::CheckQuorum(_) => Err(needs_embedded("a rule of a real etcd that runs")),
+            Fault::Speed(_) | Fault::Freeze | Fault::Thaw | Fault::Step => Err(needs_embedded("a real etcd's clock")),
+            Fault::Delay(_) | Fault::Loss(_) => Err(needs_embedded("how a real etcd's messages travel")),
+            Fault::PreVote(_) | Fault::CheckQuorum(_) => Err(needs_embedded("the rules of a real etcd that runs")),
         }
     }
 
@@ -297,5 +295,5 @@ async fn move_leader(endpoint: &str, to: MemberId) -> Result<(), crate::port::Po
 }
 
 fn needs_embedded(what: &str) -> String {
-    format!("{what} is not ours to set: that needs the embedded cluster, `lockscope demo` without --engine")
+    format!("this needs the embedded cluster (demo without --engine): {what} cannot be set")
 }

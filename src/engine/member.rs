@@ -128,9 +128,9 @@ mod tests {
     fn of_a_log_the_last_lines_are_quoted_harmlessly() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("n1.log");
-        let mut text: String = (0..1_000).map(|n| format!("line {n}\n")).collect();
-        text.push_str("red \x1b[31m\n");
-        std::fs::write(&path, text).unwrap();
+        let mut lines: Vec<String> = (0..1_000).map(|n| format!("line {n}")).collect();
+        lines.push("red \x1b[31m\n".into());
+        std::fs::write(&path, lines.join("\n")).unwrap();
         let quoted = tail(&path).unwrap();
         assert_eq!(quoted.lines().count(), LINES);
         assert!(quoted.starts_with("line 995\n") && !quoted.contains('\x1b') && quoted.contains("[31m"), "{quoted}");

@@ -149,9 +149,8 @@ impl Proxy {
         if self.cuts.borrow().contains(&pair) {
             return socks::refuse(&mut member, Refusal::Unreachable).await;
         }
-        let mut peer = match TcpStream::connect(address).await {
-            Ok(peer) => peer,
-            Err(_) => return socks::refuse(&mut member, Refusal::NotListening).await,
+        let Ok(mut peer) = TcpStream::connect(address).await else {
+            return socks::refuse(&mut member, Refusal::NotListening).await;
         };
         member.set_nodelay(true)?;
         peer.set_nodelay(true)?;
