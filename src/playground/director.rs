@@ -18,8 +18,13 @@ use crate::domain::Key;
 use crate::domain::play::{Expected, Moment, Narration, Order, Whom};
 use crate::domain::raft::{ClusterTime, Fault, Life, NodeId, RaftPicture, RaftRole};
 
+mod live;
+mod rehearsed;
 #[cfg(test)]
 mod tests;
+
+pub use live::{Direction, Theatre};
+pub use rehearsed::Directed;
 
 /// When nobody is there yet to whom something is to be done, it is tried again so long after.
 const AGAIN: Duration = Duration::from_millis(50);
@@ -33,6 +38,7 @@ pub struct Director {
     /// Which of those were told, in order.
     told: Vec<usize>,
     expectations: Expectations,
+    needs_cluster: bool,
     cluster: Option<RaftPicture>,
 }
 
@@ -71,8 +77,14 @@ impl Director {
             narrations: scenario.narrations.clone(),
             told: Vec::new(),
             expectations: Expectations::new(&scenario.wanted, cast),
+            needs_cluster: scenario.needs.faults,
             cluster: None,
         }
+    }
+
+    /// Whether it has to be shown pictures of the cluster.
+    pub const fn needs_cluster(&self) -> bool {
+        self.needs_cluster
     }
 
     /// Takes in what happened.

@@ -13,8 +13,9 @@ use crate::domain::raft::ClusterTime;
 pub(super) struct Changes {
     lock: Key,
     within: Duration,
-    /// Who crashed while it held.
-    crashed: BTreeMap<ClientId, ClusterTime>,
+    /// Whose key the store has first, and had before that one.
+    first: Option<ClientId>,
+    before: Option<ClientId>,
     /// Since when nobody holds whose key the store has.
     open: Option<ClusterTime>,
     soon: u64,
@@ -29,7 +30,8 @@ impl Changes {
         Self {
             lock,
             within,
-            crashed: BTreeMap::new(),
+            first: None,
+            before: None,
             open: None,
             soon: 0,
             slowest: Duration::ZERO,
@@ -38,8 +40,17 @@ impl Changes {
         }
     }
 
-    fn expired(&mut self, at: ClusterTime, scene: &Scene) {
-        if scene.is_waited_for(&self.lock) {
+    /// A key is gone that its client did not delete.
+    fn gone(&mut self, at: ClusterTime, client: ClientId, scene: &Scene) {
+        // The store may have told before who is the first instead.
+        if self.before == Some(client) {
+            self.before = None;
+        } else if self.first == Some(client) {
+            self.first = None;
+        } else {
+            return;
+        }
+        if scene.is_waited_for(&self.lock, client) {
             self.open.get_or_insert(at);
         } else {
             self.unwanted += 1;
@@ -51,12 +62,18 @@ impl Judging for Changes {
     fn see(&mut self, moment: &Moment, scene: &Scene) {
         let Some(client) = moment.client.filter(|_| moment.lock == self.lock) else { return };
         match moment.what {
-            Happening::Crashed(Belief::Holding) => {
-                self.crashed.insert(client, moment.at);
+            Happening::First(_) => {
+                self.before = self.first.filter(|before| *before != client).or(self.before);
+                self.first = Some(client);
             }
-            Happening::Expired(..) if self.crashed.remove(&client).is_some() => self.expired(moment.at, scene),
-            Happening::Dropped(_, Belief::Holding) => self.expired(moment.at, scene),
+            Happening::Released(_) | Happening::GaveUp => {
+                for first in [&mut self.first, &mut self.before] {
+                    first.take_if(|first| *first == client);
+                }
+            }
+            Happening::Expired(..) | Happening::Dropped(..) => self.gone(moment.at, client, scene),
             Happening::Acquired(..) => {
+                self.first = Some(client);
                 if let Some(since) = self.open.take() {
                     let took = moment.at.since(since);
                     self.slowest = self.slowest.max(took);

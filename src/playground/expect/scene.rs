@@ -13,6 +13,11 @@ pub(super) struct Scene {
     parts: BTreeMap<Key, BTreeSet<ClientId>>,
     /// Who looks at which range, and does nothing else.
     watchers: BTreeMap<ClientId, Key>,
+    /// Who takes a first lock and then this second one. Such a client speaks of holding when it
+    /// has both; that it has the first, the store tells.
+    pairs: BTreeMap<ClientId, Key>,
+    /// Locks whose waiters have no key: there, who takes part and does not hold, waits.
+    keyless: BTreeSet<Key>,
     holders: BTreeMap<Key, BTreeSet<ClientId>>,
     waiters: BTreeMap<Key, BTreeMap<ClientId, Revision>>,
 }
@@ -27,8 +32,12 @@ impl Scene {
                 }
                 of => {
                     scene.parts.entry(of.name().clone()).or_default().insert(*client);
+                    if let LockOf::SingleKey(key) = &of {
+                        scene.keyless.insert(key.clone());
+                    }
                     if let Some(second) = &habits.second {
                         scene.parts.entry(second.clone()).or_default().insert(*client);
+                        scene.pairs.insert(*client, second.clone());
                     }
                 }
             }
@@ -54,9 +63,19 @@ impl Scene {
             Happening::Enqueued(created) => {
                 self.waiters.entry(lock.clone()).or_default().insert(client, *created);
             }
+            Happening::First(_) if self.pairs.contains_key(&client) => {
+                self.leave(client, lock);
+                self.holders.entry(lock.clone()).or_default().insert(client);
+                if let Some(second) = self.pairs.get(&client) {
+                    self.waiters.entry(second.clone()).or_default().insert(client, Revision(0));
+                }
+            }
             Happening::Acquired(..) => {
                 self.leave(client, lock);
                 self.holders.entry(lock.clone()).or_default().insert(client);
+                if let Some(second) = self.pairs.get(&client) {
+                    self.holders.entry(second.clone()).or_default().insert(client);
+                }
             }
             Happening::Released(_)
             | Happening::GaveUp
@@ -77,11 +96,13 @@ impl Scene {
     }
 
     fn leave(&mut self, client: ClientId, lock: &Key) {
-        if let Some(holders) = self.holders.get_mut(lock) {
-            holders.remove(&client);
-        }
-        if let Some(waiters) = self.waiters.get_mut(lock) {
-            waiters.remove(&client);
+        for lock in [Some(lock), self.pairs.get(&client)].into_iter().flatten() {
+            if let Some(holders) = self.holders.get_mut(lock) {
+                holders.remove(&client);
+            }
+            if let Some(waiters) = self.waiters.get_mut(lock) {
+                waiters.remove(&client);
+            }
         }
     }
 
@@ -95,9 +116,13 @@ impl Scene {
         &self.holders
     }
 
-    /// Whether somebody waits for this whose key is in its queue.
-    pub fn is_waited_for(&self, lock: &Key) -> bool {
-        self.waiters.get(lock).is_some_and(|waiters| !waiters.is_empty())
+    /// Whether somebody but this client waits for it.
+    pub fn is_waited_for(&self, lock: &Key, but: ClientId) -> bool {
+        if self.keyless.contains(lock) {
+            let holders = self.holders.get(lock);
+            return self.parts(lock).any(|client| client != but && !holders.is_some_and(|of| of.contains(&client)));
+        }
+        self.waiters.get(lock).is_some_and(|waiters| waiters.keys().any(|client| *client != but))
     }
 
     /// Who waits for it with the oldest key.
