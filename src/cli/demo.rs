@@ -105,9 +105,10 @@ async fn on_sockets(cast: &Cast, args: &DemoArgs, seed: u64, length: Duration) -
 }
 
 /// Lets the clients begin; done when they have.
-async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Company {
+async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Result<Company, StartError> {
     let members = Members::new(connection);
-    Company::start(cast, seed, |number| members.of(number), clock, Some(Term(0))).await
+    let begin = Begin { seed, term: Some(Term(0)), ..Begin::default() };
+    Company::start(cast, begin, move |number| members.of(number), clock).await
 }
 
 async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {

@@ -9,7 +9,7 @@ use super::requests;
 use crate::domain::raft::{ClusterTime, Fault, NodeId};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision, Term};
 use crate::embedded::{Ask, Board, Cluster, Finished, LeaseQuestion, RequestId, Told};
-use crate::mvcc::Watch;
+use crate::mvcc::{Request, Watch};
 use crate::playground::stage;
 use crate::playground::{ClientId, client};
 use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
@@ -26,6 +26,10 @@ pub struct Embedded {
     /// The revision of each node's store, as far as watches were told of it.
     told: BTreeMap<NodeId, Revision>,
     ready: Vec<(ClientId, Input)>,
+    /// Whose connection is cut, and what these clients learn when they have waited long enough.
+    cut: BTreeSet<ClientId>,
+    in_vain: BTreeMap<(ClusterTime, u64), (ClientId, Input)>,
+    waits: u64,
     leases: i64,
 }
 
@@ -55,6 +59,9 @@ impl Embedded {
             watches: BTreeMap::new(),
             told: BTreeMap::new(),
             ready: Vec::new(),
+            cut: BTreeSet::new(),
+            in_vain: BTreeMap::new(),
+            waits: 0,
             leases: 0,
         }
     }
@@ -73,6 +80,16 @@ impl Embedded {
         }
         self.take_in(now);
         Ok(())
+    }
+
+    /// Somebody who is no client revokes a lease, at the leader if there is one.
+    pub fn revoke(&mut self, now: ClusterTime, lease: LeaseId) {
+        self.move_on(now);
+        if let Some(node) = self.cluster.leader().or_else(|| self.cluster.nodes().first().copied()) {
+            // Nobody waits for the answer.
+            self.cluster.ask(node, Ask::Write(Arc::new(Request::Revoke { lease })));
+            self.take_in(now);
+        }
     }
 
     /// The revision of the node that is furthest.
@@ -143,7 +160,16 @@ impl Embedded {
                 self.fail(&open);
             }
         }
+        while let Some(waited) = self.in_vain.first_entry().filter(|waited| waited.key().0 <= now) {
+            self.ready.push(waited.remove());
+        }
         self.tell_watches();
+    }
+
+    /// A client whose connection is cut will learn that it waits in vain.
+    fn wait_in_vain(&mut self, until: ClusterTime, client: ClientId, learns: Input) {
+        self.waits += 1;
+        self.in_vain.insert((until, self.waits), (client, learns));
     }
 
     fn answer(&mut self, open: &Open, told: Told) {
@@ -200,7 +226,8 @@ impl stage::Cluster for Embedded {
     fn next(&self) -> Option<ClusterTime> {
         let ready = (!self.ready.is_empty()).then(|| self.cluster.now());
         let late = self.late.first().map(|(at, _)| *at);
-        [ready, late, self.cluster.next_event()].into_iter().flatten().min()
+        let in_vain = self.in_vain.first_key_value().map(|((at, _), _)| *at);
+        [ready, late, in_vain, self.cluster.next_event()].into_iter().flatten().min()
     }
 
     fn advance(&mut self, to: ClusterTime) -> Vec<(ClientId, Input)> {
@@ -210,6 +237,9 @@ impl stage::Cluster for Embedded {
 
     fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
         self.move_on(now);
+        if self.cut.contains(&client) {
+            return self.wait_in_vain(now + DEADLINE, client, Input::Answer(id, Err(Failure::Unanswered)));
+        }
         let node = self.node(client);
         self.leases += 1;
         let ask = match (&call, requests::write(&call, LeaseId(FIRST_LEASE + self.leases))) {
@@ -226,6 +256,9 @@ impl stage::Cluster for Embedded {
 
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
         self.move_on(now);
+        if self.cut.contains(&client) {
+            return self.wait_in_vain(now + DEADLINE, client, Input::WatchLost(watch));
+        }
         let node = self.node(client);
         let mut following = Following { id: watch, watch: Watch::of(range), next: from, node };
         let store = self.cluster.store(node);
@@ -245,6 +278,22 @@ impl stage::Cluster for Embedded {
         self.watches.remove(&client);
         self.open.retain(|_, open| open.client != client);
         self.ready.retain(|(to, _)| *to != client);
+        self.in_vain.retain(|_, (to, _)| *to != client);
+    }
+
+    fn cut(&mut self, client: ClientId, cut: bool) {
+        if !cut {
+            self.cut.remove(&client);
+        } else if self.cut.insert(client) {
+            let lost = self.watches.remove(&client).map(|following| (client, Input::WatchLost(following.id)));
+            self.ready.extend(lost);
+            let mut under_way: Vec<_> = self.open.extract_if(|_, open| open.client == client).collect();
+            under_way.sort_by_key(|(_, open)| open.id);
+            for (request, open) in under_way {
+                self.late.remove(&(open.late, request));
+                self.wait_in_vain(open.late, client, Input::Answer(open.id, Err(Failure::Unanswered)));
+            }
+        }
     }
 }
 
