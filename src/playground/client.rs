@@ -178,7 +178,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     self.timers.insert(timer, at);
                 }
                 Command::Report(standing) => self.say(What::Stands(standing)).await,
-                Command::Write(_) | Command::Saw(_) => {}
+                Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
                 Command::Crashed => {
                     self.drop_everything();
                     let now = self.clock.now();
