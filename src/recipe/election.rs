@@ -12,9 +12,8 @@
 
 use std::time::Duration;
 
-use super::{
-    Activity, Answer, Belief, Call, CallId, Command, Failure, Input, Mistakes, Mutex, Recipe, Standing, Timer,
-};
+use super::words::Words;
+use super::{Activity, Answer, Belief, CallId, Command, Failure, Input, Mistakes, Mutex, Recipe, Standing, Timer};
 use crate::domain::raft::ClusterTime;
 
 /// A candidate.
@@ -104,39 +103,9 @@ impl Recipe for Election {
     }
 }
 
-/// What is proclaimed or published, one after the other, and how often.
-#[derive(Clone, Debug)]
-pub(super) struct Words {
-    value: Vec<u8>,
-    said: u64,
-    pub every: Option<Duration>,
-}
-
-impl Words {
-    /// Values that begin with this one.
-    pub const fn new(value: Vec<u8>) -> Self {
-        Self { value, said: 0, every: None }
-    }
-
-    /// The value without a number.
-    pub fn first(&self) -> Vec<u8> {
-        self.value.clone()
-    }
-
-    /// The next value: ` #1`, ` #2` and so on behind the first.
-    pub fn next(&mut self) -> Vec<u8> {
-        self.said += 1;
-        [&*self.value, format!(" #{}", self.said).as_bytes()].concat()
-    }
-
-    /// Sets the timer for it.
-    pub fn set(&self, now: ClusterTime) -> Vec<Command> {
-        self.every.map(|every| Command::Set(Timer::Write, now + every)).into_iter().collect()
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use super::super::Call;
     use super::super::testing::{beliefs, calls, set};
     use super::*;
     use crate::domain::{LeaseId, Revision};

@@ -11,7 +11,6 @@
 //! that.
 
 use super::{Activity, Belief, Command, Input, Mistakes, Mutex, Part, Recipe, Standing, Step};
-use crate::domain::Key;
 use crate::domain::raft::ClusterTime;
 
 /// A client of two locks.
@@ -164,7 +163,7 @@ mod tests {
     use super::super::testing::{Store, beliefs, calls, deleted, watches};
     use super::super::{Answer, Call, CallId};
     use super::*;
-    use crate::domain::LeaseId;
+    use crate::domain::{Key, LeaseId};
 
     const NOW: ClusterTime = ClusterTime(5_000_000);
 

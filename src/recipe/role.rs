@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{Activity, Election, ElectionApi, Herd, Kind, LockApi, Mistakes, Mutex, Pair, SingleKey, SixSteps};
+use super::{
+    Activity, Election, ElectionApi, Herd, Kind, LockApi, Mistakes, Mutex, Observe, Pair, Publish, Registration,
+    SingleKey, SixSteps, Watch,
+};
 use crate::chance::Chance;
 use crate::domain::Key;
 
@@ -40,7 +43,11 @@ impl Role {
                 Some(second) => Box::new(Pair::new(&name, &second, value).with(mistakes)),
                 None => Box::new(Mutex::new(&name, value).with(mistakes)),
             },
-            _ => Box::new(SingleKey::new(name, value)),
+            Kind::SingleKey => Box::new(SingleKey::new(name, value).with(mistakes)),
+            Kind::Registration => Box::new(Registration::new(name, value)),
+            Kind::Watch => Box::new(Watch::new(&name)),
+            Kind::Observe => Box::new(Observe::new(&name)),
+            Kind::Publish => Box::new(Publish::new(name, value, writes)),
         }
     }
 }

@@ -17,9 +17,9 @@
 
 use std::fmt::Debug;
 
-use super::election::Words;
 use super::place::Place;
 use super::session::AGAIN;
+use super::words::Words;
 use super::{Activity, Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
