@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::{Answer, Belief, Call, CallId, Command, Failure, Timer, WatchId};
+use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
 
@@ -205,4 +206,18 @@ pub fn deleted(key: &str) -> KeyEvent {
 /// A put of a key.
 pub fn put(key: &str) -> KeyEvent {
     KeyEvent::Put(KeyValue { key: key.into(), ..KeyValue::default() })
+}
+
+/// What of what is watched is told.
+pub fn sights(commands: &[Command]) -> Vec<Sight> {
+    let sight = |command: &Command| match command {
+        Command::Saw(sight) => Some(sight.clone()),
+        _ => None,
+    };
+    commands.iter().filter_map(sight).collect()
+}
+
+/// A key that this revision created, with its value.
+pub fn value(key: &str, created: i64, value: &str) -> KeyValue {
+    KeyValue { key: key.into(), create_revision: Revision(created), value: value.into(), ..KeyValue::default() }
 }
