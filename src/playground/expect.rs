@@ -44,7 +44,7 @@ struct Judge {
 }
 
 /// A rule with what it has seen.
-trait Judging: std::fmt::Debug + Send {
+trait Judging: std::fmt::Debug + Send + Sync {
     /// Takes in what happened. The scene is as it was before.
     fn see(&mut self, _moment: &Moment, _scene: &Scene) {}
 

@@ -199,6 +199,8 @@ impl Group {
             crash: self.crash(number, count),
             away: self.away,
             mistakes: self.mistakes,
+            starts: self.starts,
+            stays: self.stays,
         }
     }
 

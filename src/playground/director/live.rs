@@ -22,7 +22,7 @@ const TICK: Duration = Duration::from_millis(25);
 const LOOKS: u32 = 4;
 
 /// A cluster to which things can be done.
-pub trait Theatre: Send + 'static {
+pub trait Theatre: Send + Sync + 'static {
     /// Does something to it.
     ///
     /// # Errors

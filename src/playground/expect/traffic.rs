@@ -104,10 +104,10 @@ impl Count {
 fn count(facts: &Facts<'_>, lock: &Key, what: What) -> Count {
     let mut all = Count::default();
     for (_, of) in locks(facts.tally, Some(lock)) {
-        let (calls, events) = (0, 0);
+        let counted = of.traffic();
         all.count += match what {
-            What::Events => events,
-            What::Calls => calls,
+            What::Events => counted.events,
+            What::Calls => counted.calls,
         };
         all.handoffs += of.handoffs;
     }
