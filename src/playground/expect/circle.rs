@@ -122,6 +122,23 @@ mod tests {
     }
 
     #[test]
+    fn of_a_pair_the_store_tells_that_it_has_the_first_and_the_rest_follows() {
+        let mut run = Run::pairs("deadlock for 3s", [("/run/a", "/run/b"), ("/run/b", "/run/a")]);
+        // Who is first may be known before the client knows that its key is there.
+        run.tells_of(1_000, "/run/a", 1, Happening::First(Revision(2)));
+        run.tells_of(1_000, "/run/a", 1, Happening::Enqueued(Revision(2)));
+        run.tells_of(1_000, "/run/b", 2, Happening::Enqueued(Revision(3)));
+        run.tells_of(1_000, "/run/b", 2, Happening::First(Revision(3)));
+        run.reach(4_100);
+        assert!(holds(&run), "{:?}", run.stands());
+        run.tells_of(5_000, "/run/a", 1, Happening::GaveUp);
+        run.tells_of(5_000, "/run/a", 2, Happening::First(Revision(5)));
+        run.tells_of(5_000, "/run/b", 2, ACQUIRED);
+        run.reach(9_000);
+        assert_eq!(run.stands().1, "2 clients waited for each other from 1.00 s on for 4.00 s");
+    }
+
+    #[test]
     fn waiting_in_one_queue_is_no_circle() {
         let mut run = Run::new("deadlock for 1s", 3);
         run.tells(1_000, 1, ACQUIRED);

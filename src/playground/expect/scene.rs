@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::play::{ClientId, Happening, Moment};
+use crate::domain::play::{ClientId, Happening, Ill, Moment};
 use crate::domain::{Key, Revision};
 use crate::playground::{Cast, LockOf};
 
@@ -13,6 +13,8 @@ pub(super) struct Scene {
     parts: BTreeMap<Key, BTreeSet<ClientId>>,
     /// Who looks at which range, and does nothing else.
     watchers: BTreeMap<ClientId, Key>,
+    /// Those of them that run.
+    watching: BTreeSet<ClientId>,
     /// Who takes a first lock and then this second one. Such a client speaks of holding when it
     /// has both; that it has the first, the store tells.
     pairs: BTreeMap<ClientId, Key>,
@@ -49,9 +51,21 @@ impl Scene {
     pub fn see(&mut self, moment: &Moment) {
         let Some(client) = moment.client else { return };
         let lock = &moment.lock;
+        if self.watchers.contains_key(&client) {
+            match moment.what {
+                Happening::Began | Happening::Returned | Happening::Resumed | Happening::Suffered(Ill::Mend) => {
+                    self.watching.insert(client);
+                }
+                Happening::Crashed(_) | Happening::Stopped | Happening::Paused | Happening::Suffered(Ill::Cut) => {
+                    self.watching.remove(&client);
+                }
+                _ => {}
+            }
+            return;
+        }
         match &moment.what {
             // Who joins later takes part from then on.
-            Happening::Began if !self.watchers.contains_key(&client) => {
+            Happening::Began => {
                 self.parts.entry(lock.clone()).or_default().insert(client);
             }
             Happening::Stopped => {
@@ -60,14 +74,20 @@ impl Scene {
                 }
                 self.leave(client, lock);
             }
+            // Who is the first of a queue may be known to the store before it is to the client.
+            Happening::Enqueued(_) if self.holds(client, lock) => {}
             Happening::Enqueued(created) => {
                 self.waiters.entry(lock.clone()).or_default().insert(client, *created);
             }
-            Happening::First(_) if self.pairs.contains_key(&client) => {
-                self.leave(client, lock);
-                self.holders.entry(lock.clone()).or_default().insert(client);
-                if let Some(second) = self.pairs.get(&client) {
-                    self.waiters.entry(second.clone()).or_default().insert(client, Revision(0));
+            Happening::First(_) => {
+                if let Some(second) = self.pairs.get(&client).cloned() {
+                    self.holders.entry(lock.clone()).or_default().insert(client);
+                    if let Some(waiters) = self.waiters.get_mut(lock) {
+                        waiters.remove(&client);
+                    }
+                    if second != *lock {
+                        self.waiters.entry(second).or_default().insert(client, Revision(0));
+                    }
                 }
             }
             Happening::Acquired(..) => {
@@ -95,6 +115,10 @@ impl Scene {
         }
     }
 
+    fn holds(&self, client: ClientId, lock: &Key) -> bool {
+        self.holders.get(lock).is_some_and(|holders| holders.contains(&client))
+    }
+
     fn leave(&mut self, client: ClientId, lock: &Key) {
         for lock in [Some(lock), self.pairs.get(&client)].into_iter().flatten() {
             if let Some(holders) = self.holders.get_mut(lock) {
@@ -119,8 +143,7 @@ impl Scene {
     /// Whether somebody but this client waits for it.
     pub fn is_waited_for(&self, lock: &Key, but: ClientId) -> bool {
         if self.keyless.contains(lock) {
-            let holders = self.holders.get(lock);
-            return self.parts(lock).any(|client| client != but && !holders.is_some_and(|of| of.contains(&client)));
+            return self.parts(lock).any(|client| client != but && !self.holds(client, lock));
         }
         self.waiters.get(lock).is_some_and(|waiters| waiters.keys().any(|client| *client != but))
     }
@@ -135,9 +158,10 @@ impl Scene {
         self.waiters.iter().find(|(_, waiters)| waiters.contains_key(&client)).map(|(lock, _)| lock)
     }
 
-    /// Who looks at a range that this key is in.
+    /// Who runs and looks at a range that this key is in.
     pub fn watchers<'a>(&'a self, key: &'a Key) -> impl Iterator<Item = ClientId> + 'a {
-        self.watchers.iter().filter(|(_, range)| key.starts_with(range)).map(|(client, _)| *client)
+        let watching = self.watchers.iter().filter(|(client, _)| self.watching.contains(client));
+        watching.filter(|(_, range)| key.starts_with(range)).map(|(client, _)| *client)
     }
 
     /// Whether this client only looks.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::{Facts, Judging, Scene, Verdict, plural, point, shown, span};
 use crate::domain::Key;
-use crate::domain::play::{ClientId, Happening, Moment, Sight};
+use crate::domain::play::{ClientId, Happening, Ill, Moment, Sight};
 use crate::domain::raft::ClusterTime;
 
 /// What changes is known soon to all who watch it.
@@ -14,6 +14,8 @@ pub(super) struct Changes {
     within: Duration,
     /// Changes that not all know yet, oldest first.
     open: VecDeque<Change>,
+    /// What is known of each key by who knows most; of very many keys, of some.
+    known: BTreeMap<Key, Option<Vec<u8>>>,
     seen: u64,
     slowest: Duration,
     watchers: usize,
@@ -34,7 +36,15 @@ const OPEN: usize = 4_096;
 
 impl Changes {
     pub const fn new(within: Duration) -> Self {
-        Self { within, open: VecDeque::new(), seen: 0, slowest: Duration::ZERO, watchers: 0, late: None }
+        Self {
+            within,
+            open: VecDeque::new(),
+            known: BTreeMap::new(),
+            seen: 0,
+            slowest: Duration::ZERO,
+            watchers: 0,
+            late: None,
+        }
     }
 
     /// What is known of a key by now is not missed any more, and neither is what it was before.
@@ -45,6 +55,13 @@ impl Changes {
         };
         let of_it = |change: &Change| change.key == *sight.key() && change.value == value;
         if !self.open.iter().any(|change| of_it(change) && change.missing.contains(&client)) {
+            // Who comes late learns first what all others know.
+            if self.known.get(sight.key()) == Some(&value) {
+                return;
+            }
+            if self.known.len() < OPEN || self.known.contains_key(sight.key()) {
+                self.known.insert(sight.key().clone(), value.clone());
+            }
             let missing: BTreeSet<_> = scene.watchers(sight.key()).filter(|watcher| *watcher != client).collect();
             self.watchers = self.watchers.max(missing.len() + 1);
             self.open.push_back(Change { since: at, key: sight.key().clone(), value: value.clone(), missing });
@@ -81,7 +98,10 @@ impl Judging for Changes {
         match (moment.client, &moment.what) {
             (Some(client), Happening::Saw(sight)) => self.sees(moment.at, client, sight, scene),
             // Who does not run misses nothing.
-            (Some(client), Happening::Crashed(_) | Happening::Stopped | Happening::Paused) => {
+            (
+                Some(client),
+                Happening::Crashed(_) | Happening::Stopped | Happening::Paused | Happening::Suffered(Ill::Cut),
+            ) => {
                 for change in &mut self.open {
                     change.missing.remove(&client);
                 }
@@ -177,7 +197,9 @@ impl Judging for Leader {
                     self.settle(moment.at);
                 }
             }
-            Happening::Crashed(_) | Happening::Stopped if scene.watches(client) => {
+            Happening::Crashed(_) | Happening::Stopped | Happening::Paused | Happening::Suffered(Ill::Cut)
+                if scene.watches(client) =>
+            {
                 for (_, missing) in &mut self.open {
                     missing.remove(&client);
                 }
@@ -241,7 +263,7 @@ mod tests {
     use super::super::testing::{LOCK, Run, holds};
     use super::*;
     use crate::domain::Revision;
-    use crate::recipe::Kind;
+    use crate::recipe::{Belief, Kind};
 
     const WATCHED: [(Kind, &str); 3] = [(Kind::Queue, LOCK), (Kind::Watch, "/run/"), (Kind::Watch, "/run/")];
 
@@ -281,6 +303,21 @@ mod tests {
         saw(&mut run, 1_200, 3, appeared("2"));
         run.reach(9_000);
         assert!(holds(&run), "{:?}", run.stands());
+    }
+
+    #[test]
+    fn who_comes_late_is_told_what_all_others_know() {
+        let mut run = Run::of("watchers see within 1s", WATCHED);
+        run.tells_of(500, "/run/", 3, Happening::Crashed(Belief::Idle));
+        saw(&mut run, 1_000, 2, appeared("1"));
+        run.tells_of(5_000, "/run/", 3, Happening::Returned);
+        saw(&mut run, 5_000, 3, appeared("1"));
+        run.reach(9_000);
+        assert!(holds(&run), "{:?}", run.stands());
+        // From then on it is expected to know.
+        saw(&mut run, 9_000, 2, Sight::Went(Key::from("/run/a")));
+        run.reach(10_100);
+        assert_eq!(run.stands().0, Some(false));
     }
 
     #[test]

@@ -25,16 +25,36 @@ impl Run {
     /// Clients of these recipes and names.
     pub fn of(words: &str, clients: impl IntoIterator<Item = (Kind, &'static str)>) -> Self {
         let habits = |(kind, name): (Kind, &str)| Habits { kind, name: Key::from(name), ..Habits::default() };
+        Self::with(words, clients.into_iter().map(habits))
+    }
+
+    /// Clients of a first and a second lock.
+    pub fn pairs(words: &str, locks: impl IntoIterator<Item = (&'static str, &'static str)>) -> Self {
+        let habits = |(first, second)| Habits {
+            kind: Kind::Pair,
+            name: Key::from(first),
+            second: Some(Key::from(second)),
+            ..Habits::default()
+        };
+        Self::with(words, locks.into_iter().map(habits))
+    }
+
+    fn with(words: &str, clients: impl Iterator<Item = Habits>) -> Self {
         let cast = Cast {
             scenario: "test".into(),
             summary: "a test".into(),
             lock: LockOf::Queue(Key::from(LOCK)),
             prefix: Key::from("/run/"),
-            clients: (1..).map(ClientId).zip(clients.into_iter().map(habits)).collect(),
+            clients: (1..).map(ClientId).zip(clients).collect(),
             resources: Vec::new(),
         };
         let wanted = Wanted { text: words.into(), lock: None, rule: Rule::read(words).unwrap() };
-        Self { expectations: Expectations::new(&[wanted], &cast), now: ClusterTime(0) }
+        let mut run = Self { expectations: Expectations::new(&[wanted], &cast), now: ClusterTime(0) };
+        for (client, habits) in cast.clients {
+            let (lock, client) = (habits.lock().name().clone(), Some(client));
+            run.expectations.see(&Moment { at: ClusterTime(0), lock, client, what: Happening::Began });
+        }
+        run
     }
 
     pub fn tells(&mut self, millis: u64, client: u32, what: Happening) {
