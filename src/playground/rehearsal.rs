@@ -18,6 +18,7 @@ mod cluster;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use cluster::Embedded;
 

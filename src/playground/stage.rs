@@ -23,8 +23,14 @@ pub trait Cluster {
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision);
     /// A client wants to be told no more.
     fn unwatch(&mut self, client: ClientId, watch: WatchId);
+    /// A client waits no more for the answer to a call: where it waits for its turn, the place in
+    /// the queue is given up.
+    fn abandon(&mut self, client: ClientId, call: CallId);
     /// A client is no more: nothing reaches it any longer. What it asked for may still be done.
     fn forget(&mut self, client: ClientId);
+    /// A client's connection is cut: its watch is lost, and no call is answered, those under way
+    /// included; or it is mended.
+    fn cut(&mut self, client: ClientId, cut: bool);
 }
 
 /// Clients on a cluster.
@@ -99,7 +105,8 @@ impl<C: Cluster, R: Recipe> Stage<C, R> {
             Command::Unwatch(watch) => self.cluster.unwatch(id, watch),
             Command::Set(timer, at) => self.set(id, timer, at),
             Command::Report(standing) => told(Told { at: self.now, client: id, what: What::Stands(standing) }),
-            Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
+            Command::Abandon(call) => self.cluster.abandon(id, call),
+            Command::Write(_) | Command::Saw(_) => {}
             Command::Crashed => {
                 self.forget(id);
                 told(Told { at: self.now, client: id, what: What::Crashed });

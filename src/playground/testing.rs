@@ -1,6 +1,6 @@
 //! A cluster for tests in virtual time: one store behind a network that is slow and forgetful.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::ClientId;
@@ -28,6 +28,7 @@ pub struct Town {
     /// How many changes watches were woken for.
     announced: usize,
     sent: u64,
+    cut: BTreeSet<ClientId>,
 }
 
 #[derive(Debug)]
@@ -65,6 +66,7 @@ impl Town {
             turns: Vec::new(),
             announced: 0,
             sent: 0,
+            cut: BTreeSet::new(),
         }
     }
 
@@ -167,7 +169,7 @@ impl Cluster for Town {
                 Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
                 Way::ToStore(client, id, call) => {
                     let answer = self.done(to, client, id, &call);
-                    if let Some(answer) = answer.filter(|_| !self.is_lost()) {
+                    if let Some(answer) = answer.filter(|_| !self.is_lost() && !self.cut.contains(&client)) {
                         self.send(Way::ToClient(client, Input::Answer(id, answer)));
                     }
                 }
@@ -181,7 +183,7 @@ impl Cluster for Town {
 
     fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
         self.now = now;
-        let is_lost = self.is_lost();
+        let is_lost = self.is_lost() || self.cut.contains(&client);
         // Clients pass over a second answer to a call, so this one may come in any case, unless they
         // are ready to wait.
         if is_lost || !call.is_patient() {
@@ -200,6 +202,9 @@ impl Cluster for Town {
 
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
         self.now = now;
+        if self.cut.contains(&client) {
+            return self.send_at(now + PATIENCE, Way::ToClient(client, Input::WatchLost(watch)));
+        }
         let telling = !self.store.since(&range, from).is_empty();
         self.watches.insert(client, Following { watch, range, next: from, telling });
         if telling {
@@ -213,11 +218,29 @@ impl Cluster for Town {
         }
     }
 
+    fn abandon(&mut self, client: ClientId, call: CallId) {
+        let answers =
+            |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(id, _)) if (*to, *id) == (client, call));
+        self.ways.retain(|_, way| !answers(way));
+    }
+
     fn forget(&mut self, client: ClientId) {
         self.watches.remove(&client);
         self.ways.retain(|_, way| !matches!(way, Way::ToClient(to, _) | Way::Tell(to, _) if *to == client));
         for (.., turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
             self.send(Way::HangUp(turn));
+        }
+    }
+
+    fn cut(&mut self, client: ClientId, cut: bool) {
+        if !cut {
+            self.cut.remove(&client);
+        } else if self.cut.insert(client) {
+            let answer = |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(_, Ok(_))) if *to == client);
+            self.ways.retain(|_, way| !answer(way));
+            if let Some(following) = self.watches.remove(&client) {
+                self.send(Way::ToClient(client, Input::WatchLost(following.watch)));
+            }
         }
     }
 }
