@@ -25,7 +25,7 @@ use crate::domain::play::Ill;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, Revision};
 use crate::pace::Clock;
-use crate::port::{Etcd, PortError, WatchAnswer, WatchRange, WatchStream};
+use crate::port::{Etcd, PortError, Services, WatchAnswer, WatchRange, WatchStream};
 use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
 
 /// How long a call may take by the cluster's clock. Shorter than a third of the leases, so that
@@ -421,7 +421,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
 }
 
 /// One call with its deadline by the cluster's clock.
-async fn within<E: Etcd>(
+async fn within<E: Services>(
     clock: Clock,
     Line { etcd, endpoint }: Line<E>,
     call: CallId,

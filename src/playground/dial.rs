@@ -7,7 +7,7 @@ use std::time::Duration;
 use tokio::sync::Semaphore;
 
 use crate::config::Connection;
-use crate::port::{Client, Etcd, Pool};
+use crate::port::{Client, Pool, Services};
 
 /// How long a call waits at most by the wall's clock. Long: what counts is the cluster's clock,
 /// which may run slowly or stand.
@@ -24,7 +24,7 @@ const LINES: usize = 96;
 /// Where connections come from.
 pub trait Dial: Clone + Send + Sync + 'static {
     /// What is connected to.
-    type Etcd: Etcd;
+    type Etcd: Services;
 
     /// A connection to a member that answers; rather not to `lost`, where one was just lost.
     ///
