@@ -12,7 +12,7 @@ use super::calls;
 use super::dial::{Dial, Line};
 use super::left::Left;
 use crate::domain::{KeyRange, LeaseId};
-use crate::port::{Etcd, PortError, Range};
+use crate::port::{PortError, Range, Services};
 use crate::recipe::Call;
 
 /// How long one try may take, by the wall's clock.
@@ -72,7 +72,7 @@ impl<D: Dial> Caretaker<D> {
         failed.map_or(Ok(()), |error| Err(error.to_string()))
     }
 
-    async fn delete(&self, etcd: &impl Etcd, left: &Left) -> Result<(), PortError> {
+    async fn delete(&self, etcd: &impl Services, left: &Left) -> Result<(), PortError> {
         let there = etcd.range(Range::of(self.range.clone())).await?;
         for kv in there.keys.into_iter().filter(|kv| left.has(kv)) {
             // By its revision: whoever put one of the same name since keeps it.

@@ -21,6 +21,7 @@ mod cluster;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use cluster::Embedded;
 

@@ -27,6 +27,9 @@ pub trait Cluster {
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision);
     /// A client wants to be told no more.
     fn unwatch(&mut self, client: ClientId, watch: WatchId);
+    /// A client waits no more for the answer to a call: where it waits for its turn, the place in
+    /// the queue is given up.
+    fn abandon(&mut self, client: ClientId, call: CallId);
     /// A client is no more: nothing reaches it any longer. What it asked for may still be done.
     fn forget(&mut self, client: ClientId);
     /// A client's connection is cut: its watch is lost, and no call is answered, those under way
@@ -168,7 +171,7 @@ impl<C: Cluster, R: Recipe> Stage<C, R> {
                 return self.ledgers.write(token, |written| say(What::Wrote(written))).map(Input::Refused);
             }
             Command::Saw(sight) => say(What::Saw(sight)),
-            Command::Abandon(_) => {}
+            Command::Abandon(call) => self.cluster.abandon(id, call),
             Command::Crashed => {
                 self.forget(id);
                 say(What::Crashed);

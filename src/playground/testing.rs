@@ -218,6 +218,16 @@ impl Cluster for Town {
         }
     }
 
+    fn abandon(&mut self, client: ClientId, call: CallId) {
+        let answers =
+            |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(id, _)) if (*to, *id) == (client, call));
+        self.ways.retain(|_, way| !answers(way));
+        let waits = |(of, id, _): &mut (ClientId, CallId, Turn)| (*of, *id) == (client, call);
+        for (.., turn) in self.turns.extract_if(.., waits).collect::<Vec<_>>() {
+            self.send(Way::HangUp(turn));
+        }
+    }
+
     fn forget(&mut self, client: ClientId) {
         self.watches.remove(&client);
         self.ways.retain(|_, way| !matches!(way, Way::ToClient(to, _) | Way::Tell(to, _) if *to == client));
