@@ -17,7 +17,7 @@ use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
 use crate::pace::Clock;
 use crate::playground::dial::Members;
-use crate::playground::{Cast, Company, Rehearsal, Spread, Summary};
+use crate::playground::{Begin, Cast, Company, Rehearsal, Spread, StartError, Summary};
 use crate::runtime;
 use crate::runtime::terminal::Terminal;
 use crate::server::Options;
@@ -89,9 +89,16 @@ async fn on_sockets(cast: &Cast, args: &DemoArgs, seed: u64, length: Duration) -
     let connection = stage.connection();
     let starting = meet(cast, seed, &connection, &clock);
     // Without a leader the clients cannot begin, and nothing is there to be given up.
-    let Some(company) = unless_told_to_stop(starting).await else {
-        stage.stop().await;
-        return Err(Failure::Interrupted);
+    let company = match unless_told_to_stop(starting).await {
+        Some(Ok(company)) => company,
+        Some(Err(error)) => {
+            stage.stop().await;
+            return Err(Failure::new(Exit::Error, error.to_string()));
+        }
+        None => {
+            stage.stop().await;
+            return Err(Failure::Interrupted);
+        }
     };
     let began = clock.now();
     let played = unless_told_to_stop(tokio::time::sleep(length)).await;
@@ -105,9 +112,10 @@ async fn on_sockets(cast: &Cast, args: &DemoArgs, seed: u64, length: Duration) -
 }
 
 /// Lets the clients begin; done when they have.
-async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Company {
+async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Result<Company, StartError> {
     let members = Members::new(connection);
-    Company::start(cast, seed, |number| members.of(number), clock, Some(Term(0))).await
+    let begin = Begin { seed, term: Some(Term(0)), ..Begin::default() };
+    Company::start(cast, begin, move |number| members.of(number), clock).await
 }
 
 async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {

@@ -222,6 +222,10 @@ impl Cluster for Town {
         let answers =
             |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(id, _)) if (*to, *id) == (client, call));
         self.ways.retain(|_, way| !answers(way));
+        let waits = |(of, id, _): &mut (ClientId, CallId, Turn)| (*of, *id) == (client, call);
+        for (.., turn) in self.turns.extract_if(.., waits).collect::<Vec<_>>() {
+            self.send(Way::HangUp(turn));
+        }
     }
 
     fn forget(&mut self, client: ClientId) {
@@ -238,6 +242,11 @@ impl Cluster for Town {
         } else if self.cut.insert(client) {
             let answer = |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(_, Ok(_))) if *to == client);
             self.ways.retain(|_, way| !answer(way));
+            for (_, id, turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
+                self.send(Way::HangUp(turn));
+                let answer = Input::Answer(id, Err(Failure::Unanswered));
+                self.send_at(self.now + PATIENCE, Way::ToClient(client, answer));
+            }
             if let Some(following) = self.watches.remove(&client) {
                 self.send(Way::ToClient(client, Input::WatchLost(following.watch)));
             }

@@ -10,7 +10,7 @@ use super::turn::Turn;
 use crate::domain::raft::{ClusterTime, Fault, NodeId};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision, Term};
 use crate::embedded::{Ask, Board, Cluster, Finished, LeaseQuestion, RequestId, Told};
-use crate::mvcc::Watch;
+use crate::mvcc::{Request, Watch};
 use crate::playground::stage;
 use crate::playground::{ClientId, client};
 use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
@@ -111,6 +111,16 @@ impl Embedded {
         }
         self.take_in(now);
         Ok(())
+    }
+
+    /// Somebody who is no client revokes a lease, at the leader if there is one.
+    pub fn revoke(&mut self, now: ClusterTime, lease: LeaseId) {
+        self.move_on(now);
+        if let Some(node) = self.cluster.leader().or_else(|| self.cluster.nodes().first().copied()) {
+            // Nobody waits for the answer.
+            self.cluster.ask(node, Ask::Write(Arc::new(Request::Revoke { lease })));
+            self.take_in(now);
+        }
     }
 
     /// The revision of the node that is furthest.
