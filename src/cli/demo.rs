@@ -122,15 +122,19 @@ mod tests {
 
     use super::*;
     use crate::embedded;
+    use crate::playground::scenario::{Wishes, library};
 
     fn summary(seed: u64, seconds: u64) -> Summary {
+        let scenario = library::find("fifo").unwrap().unwrap();
+        let cast = scenario.cast("/lockscope/demo/", Wishes { clients: Some(8), ..Wishes::default() });
+        let piece = Piece { scenario, cast };
         let cluster = embedded::Config { seed, ..embedded::Config::default() };
-        in_virtual_time(&piece("fifo"), &Options::new(cluster), Duration::from_secs(seconds))
+        in_virtual_time(&piece, &Options::new(cluster), Duration::from_secs(seconds))
     }
 
     fn printed(summary: &Summary, format: Format) -> String {
         let mut out = Vec::new();
-        print(summary, format, Style::default(), &mut out).unwrap();
+        outcome::print(summary, format, Style::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -182,14 +186,14 @@ mod tests {
         assert_eq!(of("lock"), "/lockscope/demo/ledger");
         assert_eq!(lines.iter().filter(|line| line[0] == "expected" && line[1] == "held").count(), 3);
         assert!(printed(&summary, Format::Table).contains("/lockscope/demo/scheduler"));
-        judge(&summary).unwrap();
+        outcome::judge(&summary).unwrap();
     }
 
     #[test]
     fn what_was_not_seen_is_not_claimed() {
         let nothing = summary(7, 0);
         assert!(nothing.expectations.iter().all(|expectation| !expectation.held), "{:?}", nothing.expectations);
-        let Err(Failure::Said { exit: Exit::Error, what, .. }) = judge(&nothing) else { panic!("a failure") };
+        let Err(Failure::Said { exit: Exit::Error, what, .. }) = outcome::judge(&nothing) else { panic!("a failure") };
         assert!(what.contains("0 handoffs of /lockscope/demo/ledger"), "{what}");
         let text = printed(&nothing, Format::Json);
         let document: Value = serde_json::from_str(&text).unwrap();

@@ -102,7 +102,8 @@ async fn a_holder_that_stands_still_past_its_lease_is_found_out() {
     sleep(Duration::from_secs(7)).await;
     etcd.settle();
     for client in 2..=8 {
-        company.order(to(client, Ill::Resume)).await.unwrap();
+        // One of them is clumsy and crashes also while it stands still.
+        let _ = company.order(to(client, Ill::Resume)).await;
     }
     sleep(Duration::from_secs(4)).await;
     company.order(to(1, Ill::Resume)).await.unwrap();
