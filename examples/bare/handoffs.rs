@@ -3,10 +3,10 @@
 //!
 //! Both sides make the same calls: the key is created unless it is there, the key before it is
 //! read, its end is watched for, the queue is read again, the own key is deleted. Neither holds the
-//! lock or thinks for any time; that each client is granted a lease first is part of the time on both.
-//! Both have as many connections as there are endpoints, which all
-//! clients share, and a watch has a stream of its own. What is left out here is what makes
-//! a client one of the playground's: heartbeats, deadlines, faults, and telling where it stands.
+//! lock or thinks for any time, and on both sides the time begins before the leases are granted.
+//! Both have as many connections as there are endpoints, which all clients share, and a watch
+//! has a stream of its own. What is left out here is what makes a client one of the playground's:
+//! heartbeats, deadlines, faults, and telling where it stands.
 
 use std::time::Duration;
 
