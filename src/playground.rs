@@ -19,6 +19,8 @@ pub mod dial;
 mod journal;
 #[cfg(test)]
 mod orders;
+#[cfg(test)]
+mod recipes_tests;
 pub mod rehearsal;
 pub mod stage;
 pub mod summary;

@@ -167,7 +167,8 @@ impl Cluster for Town {
                 Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
                 Way::ToStore(client, id, call) => {
                     let answer = self.done(to, client, id, &call);
-                    if let Some(answer) = answer.filter(|_| !self.is_lost()) {
+                    // Who waits for a turn learns in any case that its connection is gone.
+                    if let Some(answer) = answer.filter(|_| call.is_patient() || !self.is_lost()) {
                         self.send(Way::ToClient(client, Input::Answer(id, answer)));
                     }
                 }
