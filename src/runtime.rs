@@ -8,6 +8,7 @@
 
 mod appearance;
 pub mod clock;
+mod control;
 mod embedded;
 pub mod hang_up;
 mod journal;
@@ -25,12 +26,12 @@ use crate::config::{Config, Display};
 use crate::model::ui::Demo;
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
-use crate::server::Control;
 use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
 use appearance::Appearance;
 use clock::Clock;
+pub use control::Control;
 use embedded::Embedded;
 use logging::LoggingError;
 use session::Session;
@@ -83,7 +84,7 @@ pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
 }
 
-/// A cluster that is embedded in this program, and what the screen says of it.
+/// A cluster of this program's own, to be played on, and what the screen says of it.
 #[derive(Debug)]
 pub struct Inside {
     /// What can be done to it.
@@ -93,7 +94,7 @@ pub struct Inside {
 }
 
 /// Shows the dashboard until it is left. The terminal is given back when this returns. With
-/// `inside` the cluster is the one embedded in this program, whose insides are shown as well.
+/// `inside` the cluster is one of this program's own, whose insides are shown as well.
 ///
 /// # Errors
 /// When there is no terminal, or something outside of the cluster's and the person's doing

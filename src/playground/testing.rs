@@ -1,6 +1,6 @@
 //! A cluster for tests in virtual time: one store behind a network that is slow and forgetful.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::ClientId;
@@ -28,6 +28,7 @@ pub struct Town {
     /// How many changes watches were woken for.
     announced: usize,
     sent: u64,
+    cut: BTreeSet<ClientId>,
 }
 
 #[derive(Debug)]
@@ -65,6 +66,7 @@ impl Town {
             turns: Vec::new(),
             announced: 0,
             sent: 0,
+            cut: BTreeSet::new(),
         }
     }
 
@@ -95,7 +97,7 @@ impl Town {
             return Some(self.store.ask(at, call));
         }
         match self.store.enqueue(at, call) {
-            Ok(turn) if self.is_lost() => {
+            Ok(turn) if self.is_lost() || self.cut.contains(&client) => {
                 self.send(Way::HangUp(turn));
                 Some(Err(Failure::Unanswered))
             }
@@ -167,8 +169,9 @@ impl Cluster for Town {
                 Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
                 Way::ToStore(client, id, call) => {
                     let answer = self.done(to, client, id, &call);
+                    let is_cut = self.cut.contains(&client);
                     // Who waits for a turn learns in any case that its connection is gone.
-                    if let Some(answer) = answer.filter(|_| call.is_patient() || !self.is_lost()) {
+                    if let Some(answer) = answer.filter(|_| call.is_patient() || !(self.is_lost() || is_cut)) {
                         self.send(Way::ToClient(client, Input::Answer(id, answer)));
                     }
                 }
@@ -182,7 +185,7 @@ impl Cluster for Town {
 
     fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
         self.now = now;
-        let is_lost = self.is_lost();
+        let is_lost = self.is_lost() || self.cut.contains(&client);
         // Clients pass over a second answer to a call, so this one may come in any case, unless they
         // are ready to wait.
         if is_lost || !call.is_patient() {
@@ -201,6 +204,9 @@ impl Cluster for Town {
 
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
         self.now = now;
+        if self.cut.contains(&client) {
+            return self.send_at(now + PATIENCE, Way::ToClient(client, Input::WatchLost(watch)));
+        }
         let telling = !self.store.since(&range, from).is_empty();
         self.watches.insert(client, Following { watch, range, next: from, telling });
         if telling {
@@ -214,11 +220,46 @@ impl Cluster for Town {
         }
     }
 
+    fn abandon(&mut self, client: ClientId, call: CallId) {
+        let answers =
+            |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(id, _)) if (*to, *id) == (client, call));
+        self.ways.retain(|_, way| !answers(way));
+        let waits = |(of, id, _): &mut (ClientId, CallId, Turn)| (*of, *id) == (client, call);
+        for (.., turn) in self.turns.extract_if(.., waits).collect::<Vec<_>>() {
+            self.send(Way::HangUp(turn));
+        }
+    }
+
     fn forget(&mut self, client: ClientId) {
         self.watches.remove(&client);
         self.ways.retain(|_, way| !matches!(way, Way::ToClient(to, _) | Way::Tell(to, _) if *to == client));
         for (.., turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
             self.send(Way::HangUp(turn));
+        }
+    }
+
+    fn cut(&mut self, client: ClientId, cut: bool) {
+        if !cut {
+            self.cut.remove(&client);
+        } else if self.cut.insert(client) {
+            let answer = |way: &Way| match way {
+                Way::ToClient(to, Input::Answer(id, Ok(_))) if *to == client => Some(*id),
+                _ => None,
+            };
+            let lost: Vec<_> = self.ways.values().filter_map(answer).collect();
+            self.ways.retain(|_, way| answer(way).is_none());
+            for id in lost {
+                let answer = Input::Answer(id, Err(Failure::Unanswered));
+                self.send_at(self.now + PATIENCE, Way::ToClient(client, answer));
+            }
+            for (_, id, turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
+                self.send(Way::HangUp(turn));
+                let answer = Input::Answer(id, Err(Failure::Unanswered));
+                self.send_at(self.now + PATIENCE, Way::ToClient(client, answer));
+            }
+            if let Some(following) = self.watches.remove(&client) {
+                self.send(Way::ToClient(client, Input::WatchLost(following.watch)));
+            }
         }
     }
 }

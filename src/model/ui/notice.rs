@@ -48,7 +48,7 @@ pub enum Notice {
     NotDone(Fault, String),
     /// Only an embedded cluster can be told that.
     NeedsEmbedded,
-    /// The embedded cluster has told of no node yet.
+    /// The cluster that is played on has told of no node yet.
     NoNode,
     /// The cluster's clock cannot be set slower, or faster, than this.
     SpeedLimit(Speed),
@@ -108,7 +108,7 @@ impl fmt::Display for Notice {
             Self::Done(fault) => done(*fault, f),
             Self::NotDone(fault, why) => write!(f, "{fault}: {why}"),
             Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
-            Self::NoNode => f.write_str("the embedded cluster has told of no node yet"),
+            Self::NoNode => f.write_str("the cluster has told of no node yet"),
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
             Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
             Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
