@@ -18,6 +18,8 @@ use crate::domain::{KeyRange, Revision, Term};
 use crate::embedded::{self, Config};
 
 mod cluster;
+#[cfg(test)]
+mod ill_tests;
 mod requests;
 #[cfg(test)]
 mod tests;
