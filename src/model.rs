@@ -18,6 +18,7 @@ pub mod lock;
 pub mod look;
 mod named;
 mod pending;
+pub mod play;
 pub mod poll_plan;
 pub mod raft;
 mod replay;
@@ -32,6 +33,7 @@ pub use lease::{Renewal, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
 pub use look::{KeyView, LeaseView, LockView, Waiter};
+pub use play::Play;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 

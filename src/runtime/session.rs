@@ -282,6 +282,10 @@ impl Session {
                     }
                     Ok(())
                 }
+                Effect::Order(order) => {
+                    debug!(%order, "nobody plays here");
+                    Ok(())
+                }
                 Effect::Copy(text) => self.terminal.copy(&text),
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {
