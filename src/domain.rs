@@ -7,6 +7,7 @@ pub mod escape;
 pub mod ids;
 pub mod key;
 pub mod kv;
+mod measure;
 pub mod member;
 pub mod play;
 pub mod raft;

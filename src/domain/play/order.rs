@@ -3,12 +3,15 @@
 //! One line is one order: `pause client-1`, `crash holder`, `skew client-2 -3s`, `add 3`. The
 //! same words stand in scenarios and are taken from the dashboard's command line.
 
-use std::fmt;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::ClientId;
+
+mod words;
+
+pub use words::{LONGEST, MOST_ADDED, OrderError, UnknownWhom, WORDS, Word};
 
 /// Something done to the clients of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -55,28 +58,6 @@ pub enum Ill {
     Revoke,
     /// It ends in order and is gone for good.
     Remove,
-}
-
-impl fmt::Display for Order {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Add(count) => write!(f, "add {count}"),
-            Self::Client(whom, Ill::Heartbeat(every)) => write!(f, "heartbeat {whom} {every:?}"),
-            Self::Client(whom, Ill::Skew(millis)) => write!(f, "skew {whom} {millis}ms"),
-            Self::Client(whom, Ill::Hold(length)) => write!(f, "hold {whom} {length:?}"),
-            Self::Client(whom, ill) => write!(f, "{} {whom}", ill.word()),
-        }
-    }
-}
-
-impl fmt::Display for Whom {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Client(id) => id.fmt(f),
-            Self::Holder => f.write_str("holder"),
-            Self::Waiter => f.write_str("waiter"),
-        }
-    }
 }
 
 impl Ill {
