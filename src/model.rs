@@ -104,9 +104,14 @@ impl Model {
         self.facts.raft.is_some() || self.ui.demo.is_some()
     }
 
+    /// Whether clients play here.
+    pub const fn plays(&self) -> bool {
+        self.facts.play.is_some()
+    }
+
     /// The contexts of the keymap that are open, the innermost first.
     pub fn contexts(&self) -> &'static [Context] {
-        self.ui.contexts(self.is_embedded())
+        self.ui.contexts(self.is_embedded(), self.plays())
     }
 
     /// Brings what the screen lists up to date with the facts that are shown.

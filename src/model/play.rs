@@ -50,7 +50,8 @@ pub struct Play {
     told: VecDeque<(usize, Narration)>,
 }
 
-/// A moment with what was known beside it.
+/// A moment with what was known beside it. A write that was taken is none: there are many, and
+/// the resource's lane has them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happened {
     /// Its number in the run, from 0 on.
@@ -59,6 +60,8 @@ pub struct Happened {
     pub moment: Moment,
     /// The client's lease at that time; 0 when none is known.
     pub lease: LeaseId,
+    /// What the client does from then on, if it is not paused.
+    pub doing: Option<Doing>,
 }
 
 /// The writes to one resource.
@@ -202,11 +205,13 @@ impl Play {
 
     fn happens(&mut self, moment: Moment, before: &PlayPicture) {
         let most = self.most();
-        let mut lease = LeaseId::NONE;
+        let (mut lease, mut doing) = (LeaseId::NONE, None);
         if let Some(id) = moment.client {
             let known = [before.client(id), self.picture.client(id)].into_iter().flatten();
             lease = known.map(ClientPicture::lease).find(|lease| !lease.is_none()).unwrap_or_default();
-            self.lane_mut(id).take(&moment, most);
+            let lane = self.lane_mut(id);
+            lane.take(&moment, most);
+            doing = lane.doing();
         }
         let write = match moment.what {
             Happening::Wrote(token) => Some((token, Fate::Taken)),
@@ -225,11 +230,15 @@ impl Play {
                 self.told.pop_front();
             }
         }
-        self.happened.push_back(Happened { number: self.next, moment, lease });
+        let number = self.next;
+        self.next += 1;
+        if matches!(moment.what, Happening::Wrote(_)) {
+            return;
+        }
+        self.happened.push_back(Happened { number, moment, lease, doing });
         if self.happened.len() > HAPPENED {
             self.happened.pop_front();
         }
-        self.next += 1;
     }
 
     fn note_write(&mut self, moment: &Moment, write: Write) {

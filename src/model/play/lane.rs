@@ -101,6 +101,11 @@ impl Lane {
         &self.marks
     }
 
+    /// What it does, or would be seen to do if it were not paused.
+    pub const fn doing(&self) -> Option<Doing> {
+        self.doing
+    }
+
     /// Whether its last write was refused and it did nothing since.
     pub const fn is_fenced(&self) -> bool {
         self.fenced
