@@ -3,14 +3,15 @@
 //! `i64` and `u64` of the wire end here: behind this door are the newtypes of `domain`. The
 //! trait is what recipes, pollers and sources are written against; [`client`] speaks to a real
 //! etcd through it, and [`memory`] is one without a process. Every call over a network has a
-//! deadline, and dropping its future cancels it.
+//! deadline, except those of [`Services`] that wait for a turn to come; dropping its future
+//! cancels it.
 
 use std::fmt;
 use std::future::Future;
 use std::sync::Arc;
 
 use crate::domain::{
-    Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Revision, Status, Term, Timestamp,
+    Alarm, ClusterId, Key, KeyEvent, KeyRange, LeaseId, Member, MemberId, Revision, Status, Term, Timestamp,
 };
 
 pub mod client;
@@ -19,6 +20,8 @@ pub mod error;
 pub mod memory;
 pub mod pool;
 mod pulse;
+mod range;
+mod services;
 mod stream;
 mod tls;
 mod wire;
@@ -27,6 +30,8 @@ pub use client::Client;
 pub use error::PortError;
 pub use memory::Memory;
 pub use pool::Pool;
+pub use range::{Page, Range, Sort, SortOrder, SortTarget, Want};
+pub use services::{LeaderKey, Services};
 
 /// What an etcd answers to. Handles are cheap to clone and share their connection.
 pub trait Etcd: Clone + Send + Sync + 'static {
@@ -114,53 +119,6 @@ pub struct Header {
     pub revision: Revision,
     /// Its Raft term.
     pub term: Term,
-}
-
-/// A question for a range of keys.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Range {
-    /// The range.
-    pub range: KeyRange,
-    /// The revision to read at; `None` is now.
-    pub revision: Option<Revision>,
-    /// How many keys at most; 0 is all.
-    pub limit: u32,
-    /// What of them.
-    pub want: Want,
-    /// Whether the member may answer from what it has, without asking the quorum.
-    pub serializable: bool,
-}
-
-/// What of the keys is wanted.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Want {
-    /// Everything.
-    #[default]
-    All,
-    /// All but the values.
-    Keys,
-    /// How many there are.
-    Count,
-}
-
-impl Range {
-    /// The whole of `range`, now.
-    pub fn of(range: KeyRange) -> Self {
-        Self { range, revision: None, limit: 0, want: Want::All, serializable: false }
-    }
-}
-
-/// An answer to a [`Range`].
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Page {
-    /// Who answered, and at which revision.
-    pub header: Header,
-    /// The keys in key order.
-    pub keys: Vec<KeyValue>,
-    /// Whether the limit cut the answer short.
-    pub more: bool,
-    /// How many keys the whole range has.
-    pub count: i64,
 }
 
 /// A number the client chooses for a watch on its stream; from 1 on.

@@ -19,22 +19,30 @@ use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
 
 mod call;
+mod herd;
 mod kind;
+mod late;
 mod mistakes;
 mod mutex;
 mod place;
+mod queue;
+mod role;
 mod session;
 mod single_key;
+mod six_steps;
 mod standing;
 #[cfg(test)]
 pub mod testing;
 
 pub use call::{Answer, Call, Failure, LeaderKey};
+pub use herd::Herd;
 pub use kind::{Kind, UnknownKind};
 pub use mistakes::Mistakes;
 pub use mutex::Mutex;
+pub use role::Role;
 pub use session::Session;
 pub use single_key::SingleKey;
+pub use six_steps::SixSteps;
 pub use standing::{Belief, Standing, Step};
 
 /// A machine that takes part in something by a recipe.
@@ -52,6 +60,22 @@ pub trait Activity: Recipe + Send {
     /// Whether a call that was never answered may still come to be and put a key: only the end
     /// of the lease makes sure that it does not.
     fn is_doubtful(&self) -> bool {
+        false
+    }
+
+    /// Whether it takes part by a lease. What only watches has none: it begins at [`Input::Start`].
+    fn needs_lease(&self) -> bool {
+        true
+    }
+
+    /// Whether it has given up, after [`Input::Stop`], what the end of the lease does not take.
+    fn is_closed(&self) -> bool {
+        true
+    }
+
+    /// Whether [`Timer::Write`] is its own: it sets it, and proclaims or publishes when it goes off.
+    /// The others know nothing of it; what their clients write goes to what the lock protects.
+    fn writes_itself(&self) -> bool {
         false
     }
 
@@ -105,8 +129,11 @@ pub enum Input {
 /// What a machine wants done.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Ask the cluster. Every call is answered, be it by a failure.
+    /// Ask the cluster. Every call is answered, be it by a failure, unless it is given up.
     Call(CallId, Call),
+    /// Give up a call that waits for a turn to come: no answer is wanted any more. The server
+    /// notices that its caller has gone, and takes the key out of the queue.
+    Abandon(CallId),
     /// Tell of the changes of `range` from revision `from` on. A machine has one watch at a time:
     /// a new one takes the place of the one before.
     Watch {
@@ -141,6 +168,8 @@ pub enum Part {
     Session,
     /// What it takes part in.
     Lock,
+    /// The second lock of a pair.
+    Second,
 }
 
 /// The name of a call.

@@ -26,7 +26,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("mvcc", &["domain"]),
     ("raft", &["domain", "chance"]),
     ("embedded", &["domain", "chance", "mvcc", "raft"]),
-    ("recipe", &["domain"]),
+    ("recipe", &["domain", "chance"]),
     ("input", &["domain"]),
     ("effect", &["domain"]),
     ("event", &["domain", "input"]),

@@ -17,6 +17,8 @@ mod oneshot;
 mod port;
 #[path = "conformance/replay.rs"]
 mod replay;
+#[path = "conformance/services.rs"]
+mod services;
 #[path = "conformance/strangers.rs"]
 mod strangers;
 mod support;

@@ -2,17 +2,17 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::port::{
-    Compare, Delete, Etcd, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Txn, TxnDone, Want,
+    self, Compare, Delete, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Services, Txn, TxnDone, Want,
 };
-use crate::recipe::{Answer, Call};
+use crate::recipe::{Answer, Call, LeaderKey};
 
 /// Makes a call and waits for its answer.
 ///
 /// # Errors
 /// What the port says. What that means to a client is the recipe's to know.
-pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
+pub async fn make(etcd: &impl Services, call: Call) -> Result<Answer, PortError> {
     match call {
         Call::Grant { ttl } => {
             let seconds = i64::try_from(ttl.as_secs()).unwrap_or(i64::MAX);
@@ -30,8 +30,10 @@ pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
             Ok(what_is_there(&done, lease))
         }
         Call::Look { key, created, queue } => {
-            let of = |range| Op::Range(Range { want: Want::Keys, ..Range::of(range) });
-            let then = vec![of(KeyRange::single(&key)), of(KeyRange::prefix(&queue))];
+            let keys_of = |ask| Op::Range(Range { want: Want::Keys, ..ask });
+            let own = Range::of(KeyRange::single(&key));
+            let ahead = Range::last_created_before(KeyRange::prefix(&queue), created);
+            let then = vec![keys_of(own), keys_of(ahead)];
             let done = etcd.txn(Txn { then, ..Txn::default() }).await?;
             Ok(looked(&done, &key, created))
         }
@@ -52,36 +54,40 @@ pub async fn make(etcd: &impl Etcd, call: Call) -> Result<Answer, PortError> {
             let page = etcd.range(Range::of(range)).await?;
             Ok(Answer::Listed { revision: page.header.revision, keys: page.keys })
         }
-        Call::Lock { .. }
-        | Call::Unlock { .. }
-        | Call::Campaign { .. }
-        | Call::Proclaim { .. }
-        | Call::Resign { .. }
-        | Call::Leader { .. } => Err(PortError::Other {
-            doing: "use the Lock and Election APIs".into(),
-            endpoint: String::new(),
-            code: "client".into(),
-            message: "not possible through this port".into(),
-        }),
+        Call::Lock { name, lease } => etcd.lock(name, lease).await.map(|key| Answer::Locked { key }),
+        Call::Unlock { key } => etcd.unlock(key).await.map(|_| Answer::Deleted),
+        Call::Campaign { name, lease, value } => {
+            let port::LeaderKey { name, key, created, lease } = etcd.campaign(name, lease, value).await?;
+            Ok(Answer::Elected(LeaderKey { name, key, created, lease }))
+        }
+        Call::Proclaim { leader, value } => {
+            etcd.proclaim(won_with(leader), value).await.map(|done| Answer::Put(done.revision))
+        }
+        Call::Resign { leader } => etcd.resign(won_with(leader)).await.map(|_| Answer::Deleted),
+        Call::Leader { name } => etcd.leader(name).await.map(Answer::Leads),
     }
 }
 
 /// Whether an error says that the lease it was about is gone.
 pub fn is_lease_gone(error: &PortError) -> bool {
-    // etcd `rpctypes/error.go`, `ErrGRPCLeaseNotFound`.
-    matches!(error, PortError::Other { message, .. } if message.contains("requested lease not found"))
+    error.is_lease_gone()
 }
 
 /// Whether an error says no: asking again elsewhere would not help.
-pub const fn is_refusal(error: &PortError) -> bool {
-    matches!(
+pub fn is_refusal(error: &PortError) -> bool {
+    let is_denied = matches!(
         error,
         PortError::Denied { .. }
             | PortError::Unauthenticated { .. }
             | PortError::AuthFailed { .. }
             | PortError::NoSpace { .. }
             | PortError::TooLarge { .. }
-    )
+    );
+    is_denied || error.is_not_leader()
+}
+
+fn won_with(LeaderKey { name, key, created, lease }: LeaderKey) -> port::LeaderKey {
+    port::LeaderKey { name, key, created, lease }
 }
 
 fn created(key: &Key, by: Revision) -> Compare {
@@ -99,8 +105,7 @@ fn what_is_there(done: &TxnDone, lease: LeaseId) -> Answer {
 fn looked(done: &TxnDone, key: &Key, created: Revision) -> Answer {
     let keys = |at: usize| done.answers.get(at).and_then(page).map_or(&[][..], |page| &page.keys);
     let present = keys(0).iter().any(|kv| kv.key == *key && kv.create_revision == created);
-    let older = keys(1).iter().filter(|kv| kv.create_revision < created);
-    let ahead = older.max_by_key(|kv| kv.create_revision).map(|KeyValue { key, .. }| key.clone());
+    let ahead = keys(1).first().map(|kv| kv.key.clone());
     Answer::Looked { revision: done.header.revision, present, ahead }
 }
 

@@ -20,7 +20,7 @@ use super::{ClientId, Note, Told, What};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, LeaseId, Revision};
 use crate::pace::Clock;
-use crate::port::{Etcd, PortError, WatchAnswer, WatchRange, WatchStream};
+use crate::port::{Etcd, PortError, Services, WatchAnswer, WatchRange, WatchStream};
 use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
 
 /// How long a call may take by the cluster's clock. Shorter than a third of the leases, so that
@@ -178,7 +178,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     self.timers.insert(timer, at);
                 }
                 Command::Report(standing) => self.say(What::Stands(standing)).await,
-                Command::Write(_) | Command::Saw(_) => {}
+                Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
                 Command::Crashed => {
                     self.drop_everything();
                     let now = self.clock.now();
@@ -289,13 +289,13 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
 }
 
 /// One call with its deadline by the cluster's clock.
-async fn within<E: Etcd>(clock: Clock, Line { etcd, endpoint }: Line<E>, call: CallId, what: Call) -> Answered {
-    let late = clock.now() + DEADLINE;
+async fn within<E: Services>(clock: Clock, Line { etcd, endpoint }: Line<E>, call: CallId, what: Call) -> Answered {
+    let (late, is_patient) = (clock.now() + DEADLINE, what.is_patient());
     let answer = tokio::select! {
         // An answer that is there counts, however late it is read.
         biased;
         answer = calls::make(&etcd, what) => answer,
-        () = clock.until(late) => {
+        () = clock.until(late), if !is_patient => {
             let (doing, endpoint) = ("wait for an answer".into(), endpoint.clone());
             Err(PortError::Deadline { doing, endpoint, after: DEADLINE })
         }

@@ -10,16 +10,20 @@
 //!
 //! Pure, as the recipes it follows: all lengths of time are drawn from its own seed. A client
 //! that stands still ([`Input::Pause`]) learns of what happened meanwhile when it goes on, as a
-//! process does after a long garbage collection.
+//! process does after a long garbage collection. It goes on where it stood: a holder makes the
+//! write that it was about to make, without a look at its lease, as real programs do. That is the
+//! stale write which a fencing token is for.
 
 use std::time::Duration;
 
 use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, LeaseId};
-use crate::recipe::{
-    Activity, Belief, Command, Input, Kind, Mistakes, Mutex, Part, Recipe, Session, SingleKey, Standing, Timer,
-};
+use crate::recipe::{Activity, Belief, Command, Input, Kind, Mistakes, Part, Recipe, Role, Session, Standing, Timer};
+
+/// What a client that stands still can learn later. Of more than that its watch is lost, as a
+/// server drops a watcher that takes nothing any more.
+const MISSED: usize = 4096;
 
 /// How a client behaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,6 +77,13 @@ impl Default for Habits {
 }
 
 impl Habits {
+    /// What its recipe is asked for; names are drawn beside `chance`, which does not move.
+    fn role(&self, chance: &Chance) -> Role {
+        let Self { kind, mistakes, writes, .. } = *self;
+        let (name, second, value) = (self.name.clone(), self.second.clone(), self.value.clone());
+        Role { kind, name, second, value, mistakes, writes, ids: chance.clone().up_to(u64::MAX) }
+    }
+
     /// What of the store its recipe is about.
     pub fn lock(&self) -> LockOf {
         match self.kind {
@@ -80,6 +91,11 @@ impl Habits {
             Kind::Watch | Kind::Observe => LockOf::Watched(self.name.clone()),
             _ => LockOf::SingleKey(self.name.clone()),
         }
+    }
+
+    /// The time between heartbeats, also where it follows from the lease.
+    pub fn heartbeat(&self) -> Duration {
+        self.heartbeat.unwrap_or(self.ttl / 3)
     }
 }
 
@@ -118,6 +134,11 @@ impl Span {
         Self { shortest: Duration::from_millis(shortest), longest: Duration::from_millis(longest) }
     }
 
+    /// This length and no other.
+    pub const fn of(length: Duration) -> Self {
+        Self { shortest: length, longest: length }
+    }
+
     fn draw(self, chance: &mut Chance) -> Duration {
         chance.between(self.shortest, self.longest)
     }
@@ -147,13 +168,11 @@ enum Phase {
 impl Contender {
     /// A client with these habits, whose times follow from `chance`.
     pub fn new(habits: Habits, chance: Chance) -> Self {
-        let (name, value) = (habits.name.clone(), habits.value.clone());
-        let lock: Box<dyn Activity> = if habits.kind.is_queue() {
-            Box::new(Mutex::new(&name, value).with(habits.mistakes))
-        } else {
-            Box::new(SingleKey::new(name, value))
-        };
-        let session = Session::new(habits.ttl);
+        let lock = habits.role(&chance).activity();
+        let mut session = Session::new(habits.ttl);
+        if let Some(every) = habits.heartbeat {
+            session.step(ClusterTime(0), Input::Heartbeat(every));
+        }
         Self { habits, chance, phase: Phase::Out, session, lock, missed: None }
     }
 
@@ -170,7 +189,8 @@ impl Contender {
     fn begin(&mut self, now: ClusterTime) -> Vec<Command> {
         self.phase = Phase::In;
         let crash = self.habits.crash.map(|after| Command::Set(Timer::Crash, now + after.draw(&mut self.chance)));
-        crash.into_iter().chain(self.session.step(now, Input::Start)).collect()
+        let begin = if self.lock.needs_lease() { self.session.step(now, Input::Start) } else { self.think(now) };
+        crash.into_iter().chain(begin).collect()
     }
 
     fn crash(&mut self, now: ClusterTime) -> Vec<Command> {
@@ -198,6 +218,7 @@ impl Contender {
             | Input::WatchLost(_)
             | Input::Timer(Timer::Again)
             | Input::Release => self.lock.step(now, input),
+            Input::Timer(Timer::Want) if !self.lock.needs_lease() => self.lock.step(now, Input::Start),
             Input::Timer(Timer::Want) => match self.session.lease() {
                 Some(lease) => self.lock.step(now, Input::Leased(lease)),
                 None => Vec::new(),
@@ -205,14 +226,71 @@ impl Contender {
             Input::Timer(Timer::Work) if self.standing().belief == Belief::Holding => {
                 self.lock.step(now, Input::Release)
             }
+            Input::Timer(Timer::Write) if self.lock.writes_itself() => self.lock.step(now, input),
+            Input::Timer(Timer::Write) => self.write(now),
+            Input::Refused(_) if self.standing().belief == Belief::Holding => self.begin_anew(now),
             _ => Vec::new(),
         }
+    }
+
+    /// As the holder, writes and will write again. Whether it still holds it does not ask: it
+    /// believes so.
+    fn write(&mut self, now: ClusterTime) -> Vec<Command> {
+        match self.habits.writes {
+            Some(every) if self.standing().belief == Belief::Holding && !self.lock.writes_itself() => {
+                vec![Command::Write(self.standing().created), Command::Set(Timer::Write, now + every)]
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Somebody else has held since: nothing that it has counts any more.
+    fn begin_anew(&mut self, now: ClusterTime) -> Vec<Command> {
+        let lost = self.lock.step(now, Input::LeaseLost);
+        lost.into_iter().chain(self.session.step(now, Input::Stop)).collect()
+    }
+
+    /// What it learns of itself rather than of the world; it counts for all its lives.
+    fn changes_habits(&mut self, now: ClusterTime, input: &Input) -> Option<Vec<Command>> {
+        match *input {
+            Input::Hold(length) => {
+                self.habits.hold = Span::of(length);
+                let holds = self.phase == Phase::In && self.standing().belief == Belief::Holding;
+                Some(if holds { vec![Command::Set(Timer::Work, now + length)] } else { Vec::new() })
+            }
+            Input::Heartbeat(every) => {
+                self.habits.heartbeat = Some(every);
+                Some(self.session.step(now, Input::Heartbeat(every)))
+            }
+            _ => None,
+        }
+    }
+
+    /// Keeps for later what it cannot learn now.
+    fn miss(missed: &mut Vec<Input>, input: Input) {
+        let is_much = missed.len() >= MISSED;
+        match input {
+            Input::Changed { watch, .. } if is_much => {
+                if !missed.contains(&Input::WatchLost(watch)) {
+                    missed.push(Input::WatchLost(watch));
+                }
+            }
+            input => missed.push(input),
+        }
+    }
+
+    /// Goes on where it stood, which for a holder is its next write, and learns what it missed.
+    fn wake(&mut self, now: ClusterTime) -> Vec<Command> {
+        let missed = self.missed.take().unwrap_or_default();
+        let (writes, rest): (Vec<_>, Vec<_>) =
+            missed.into_iter().partition(|input| *input == Input::Timer(Timer::Write));
+        writes.into_iter().chain(rest).flat_map(|input| self.live(now, input)).collect()
     }
 
     /// What follows from a step for the client as a whole.
     fn settle(&mut self, now: ClusterTime, leased: Option<LeaseId>, believed: Belief) -> Vec<Command> {
         if self.phase == Phase::Stopping {
-            if !self.session.is_closed() {
+            if !self.session.is_closed() || !self.lock.is_closed() {
                 return Vec::new();
             }
             self.phase = Phase::Stopped;
@@ -233,7 +311,11 @@ impl Contender {
         }
         match belief {
             _ if belief == believed => Vec::new(),
-            Belief::Holding => vec![Command::Set(Timer::Work, now + self.habits.hold.draw(&mut self.chance))],
+            Belief::Holding => {
+                let work = Command::Set(Timer::Work, now + self.habits.hold.draw(&mut self.chance));
+                let writes = self.write(now);
+                [work].into_iter().chain(writes).collect()
+            }
             // The lock lost its key. Whether the lease is gone too, a heartbeat tells.
             Belief::Lost => {
                 let heartbeat = self.session.step(now, Input::Timer(Timer::Heartbeat));
@@ -267,6 +349,9 @@ impl Contender {
 
 impl Recipe for Contender {
     fn step(&mut self, now: ClusterTime, input: Input) -> Vec<Command> {
+        if let Some(commands) = self.changes_habits(now, &input) {
+            return commands;
+        }
         match (self.phase, input) {
             (Phase::Out, Input::Start) | (Phase::Gone, Input::Timer(Timer::Return)) => self.begin(now),
             (Phase::In, Input::Crash | Input::Timer(Timer::Crash)) => self.crash(now),
@@ -274,10 +359,7 @@ impl Recipe for Contender {
                 self.missed.get_or_insert_default();
                 Vec::new()
             }
-            (Phase::In, Input::Resume) => {
-                let missed = self.missed.take().unwrap_or_default();
-                missed.into_iter().flat_map(|input| self.live(now, input)).collect()
-            }
+            (Phase::In, Input::Resume) => self.wake(now),
             (Phase::In, Input::Stop) => {
                 self.missed = None;
                 let mut commands = self.stop(now);
@@ -290,7 +372,7 @@ impl Recipe for Contender {
             }
             (Phase::In, input) => match &mut self.missed {
                 Some(missed) => {
-                    missed.push(input);
+                    Self::miss(missed, input);
                     Vec::new()
                 }
                 None => self.live(now, input),

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use crate::config::Connection;
-use crate::port::{Client, Etcd, Pool};
+use crate::port::{Client, Pool, Services};
 
 /// How long a call waits at most by the wall's clock. Long: what counts is the cluster's clock,
 /// which may run slowly or stand.
@@ -13,7 +13,7 @@ const PATIENCE: Duration = Duration::from_hours(24);
 /// Where connections come from.
 pub trait Dial: Clone + Send + Sync + 'static {
     /// What is connected to.
-    type Etcd: Etcd;
+    type Etcd: Services;
 
     /// A connection to a member that answers; rather not to `lost`, where one was just lost.
     ///

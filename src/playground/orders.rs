@@ -86,7 +86,7 @@ impl Table {
                     self.timers.retain(|(of, _), _| *of != who);
                     self.letters = self.letters.drain(..).filter_map(|letter| outlives(letter, who)).collect();
                 }
-                Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
+                Command::Abandon(_) | Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
             }
         }
         if before != Belief::Holding && self.clients[who].standing().belief == Belief::Holding {

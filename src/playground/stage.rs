@@ -99,7 +99,7 @@ impl<C: Cluster, R: Recipe> Stage<C, R> {
             Command::Unwatch(watch) => self.cluster.unwatch(id, watch),
             Command::Set(timer, at) => self.set(id, timer, at),
             Command::Report(standing) => told(Told { at: self.now, client: id, what: What::Stands(standing) }),
-            Command::Write(_) | Command::Saw(_) => {}
+            Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
             Command::Crashed => {
                 self.forget(id);
                 told(Told { at: self.now, client: id, what: What::Crashed });

@@ -23,6 +23,8 @@ use super::{
 use crate::config::{Connection, Credentials};
 use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, RaftIndex, Status, Term};
 
+mod services;
+
 /// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
 /// than a page of a list or what a watch tells after a pause.
 const LARGEST_MESSAGE: usize = i32::MAX as usize;
@@ -134,8 +136,7 @@ impl Client {
         Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }
 
-    /// One call with its deadline. A login that ran out is renewed by `etcd-client`, except for
-    /// the one error it does not know: that the users were changed since.
+    /// One call with its deadline.
     async fn call<Q, A, F, W>(&self, question: Q, ask: impl Fn(Q) -> F + Send + Sync, doing: W) -> Result<A, PortError>
     where
         Q: Clone + Send,
@@ -143,25 +144,51 @@ impl Client {
         F: Future<Output = Result<A, etcd_client::Error>> + Send,
         W: FnOnce() -> String + Send,
     {
-        let again = self.user().is_some().then(|| question.clone());
-        let asking = async {
-            match (ask(question).await, again) {
-                (Err(etcd_client::Error::GRpcStatus(status)), Some(again))
-                    if status.message().contains("auth store is old") =>
-                {
-                    self.shared.etcd.refresh_token().await?;
-                    ask(again).await
-                }
-                (answer, _) => answer,
-            }
-        };
-        let came = match tokio::time::timeout(self.deadline, asking).await {
+        let came = match tokio::time::timeout(self.deadline, self.ask(question, ask)).await {
             Ok(Ok(answer)) => Ok(answer),
             Ok(Err(error)) => Err(self.asked(doing()).failed(&error)),
             Err(_) => Err(self.asked(doing()).late(self.deadline)),
         };
         self.shared.pulse.note(&came);
         came
+    }
+
+    /// One call that the server answers when the caller's turn has come: it ends with its future.
+    async fn patient_call<Q, A, F, W>(
+        &self,
+        question: Q,
+        ask: impl Fn(Q) -> F + Send + Sync,
+        doing: W,
+    ) -> Result<A, PortError>
+    where
+        Q: Clone + Send,
+        A: Send,
+        F: Future<Output = Result<A, etcd_client::Error>> + Send,
+        W: FnOnce() -> String + Send,
+    {
+        let came = self.ask(question, ask).await.map_err(|error| self.asked(doing()).failed(&error));
+        self.shared.pulse.note(&came);
+        came
+    }
+
+    /// Asks, and asks again when a login has to be renewed for it. One that ran out is renewed by
+    /// `etcd-client`, except for the one error it does not know: that the users were changed since.
+    async fn ask<Q, A, F>(&self, question: Q, ask: impl Fn(Q) -> F + Send + Sync) -> Result<A, etcd_client::Error>
+    where
+        Q: Clone + Send,
+        A: Send,
+        F: Future<Output = Result<A, etcd_client::Error>> + Send,
+    {
+        let again = self.user().is_some().then(|| question.clone());
+        match (ask(question).await, again) {
+            (Err(etcd_client::Error::GRpcStatus(status)), Some(again))
+                if status.message().contains("auth store is old") =>
+            {
+                self.shared.etcd.refresh_token().await?;
+                ask(again).await
+            }
+            (answer, _) => answer,
+        }
     }
 }
 

@@ -4,7 +4,10 @@ use etcd_client::proto::{PbEvent, PbKeyValue, PbMember, PbResponseHeader, PbStat
 use etcd_client::{CompareOp, DeleteOptions, GetOptions, PutOptions, TxnOp, WatchOptions};
 
 use super::error::printable;
-use super::{Compare, Delete, Header, Op, Operand, Ordering, Put, Range, Want, WatchAnswer, WatchId, WatchRange};
+use super::{
+    Compare, Delete, Header, Op, Operand, Ordering, Put, Range, SortOrder, SortTarget, Want, WatchAnswer, WatchId,
+    WatchRange,
+};
 use crate::domain::{
     AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status, Term,
 };
@@ -113,14 +116,36 @@ pub(super) fn range_options(ask: &Range) -> GetOptions {
     let mut options = GetOptions::new()
         .with_range(&*ask.range.end)
         .with_limit(i64::from(ask.limit))
-        .with_revision(ask.revision.map_or(0, |revision| revision.0));
+        .with_revision(ask.revision.map_or(0, |revision| revision.0))
+        .with_min_create_revision(ask.min_create_revision.unwrap_or_default().0)
+        .with_max_create_revision(ask.upper_bound().0);
     if ask.serializable {
         options = options.with_serializable();
+    }
+    if let Some(sort) = ask.sort {
+        options = options.with_sort(sort_target(sort.by), sort_order(sort.order));
     }
     match ask.want {
         Want::All => options,
         Want::Keys => options.with_keys_only(),
         Want::Count => options.with_count_only(),
+    }
+}
+
+fn sort_target(by: SortTarget) -> etcd_client::SortTarget {
+    match by {
+        SortTarget::Key => etcd_client::SortTarget::Key,
+        SortTarget::Version => etcd_client::SortTarget::Version,
+        SortTarget::Create => etcd_client::SortTarget::Create,
+        SortTarget::Mod => etcd_client::SortTarget::Mod,
+        SortTarget::Value => etcd_client::SortTarget::Value,
+    }
+}
+
+fn sort_order(order: SortOrder) -> etcd_client::SortOrder {
+    match order {
+        SortOrder::Ascend => etcd_client::SortOrder::Ascend,
+        SortOrder::Descend => etcd_client::SortOrder::Descend,
     }
 }
 

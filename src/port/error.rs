@@ -12,7 +12,7 @@ use tonic::{Code, Status};
 
 use super::stream::{Cause, LastWords};
 use super::wire::DialError;
-use crate::domain::{KeyRange, Revision};
+use crate::domain::{Key, KeyRange, Revision};
 
 /// An error of a call or of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -263,6 +263,11 @@ pub(crate) fn range_name(range: &KeyRange) -> String {
     }
     let label = printable(&String::from_utf8_lossy(range.label()));
     if range.end.is_empty() { format!("key {label}") } else { format!("prefix {label}") }
+}
+
+/// The name of a lock or an election in words.
+pub(super) fn name_of(name: &Key) -> String {
+    printable(&String::from_utf8_lossy(name))
 }
 
 fn refused(user: &str) -> String {

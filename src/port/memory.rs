@@ -19,6 +19,7 @@ use crate::domain::{
 use crate::mvcc::{self, Lessor, Request, Response, Store};
 
 mod convert;
+mod services;
 mod stream;
 
 pub use stream::Watch;

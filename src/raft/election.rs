@@ -180,7 +180,8 @@ impl<M: Machine> Node<M> {
         }
         let (own, term) = (convert::to_raft(self.id), self.raft.current_term());
         let message = noraft::Message::RequestVoteReply { from: own, term, vote_granted: false };
-        self.outbox.letter(from, Message::Raft { message, entries: Vec::new(), round: 0, forced: false });
+        let committed = self.commit();
+        self.outbox.letter(from, Message::Raft { message, entries: Vec::new(), round: 0, forced: false, committed });
     }
 
     /// Counts for the picture; noraft counts for itself.

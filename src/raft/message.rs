@@ -22,6 +22,9 @@ pub(super) enum Message<M: Machine> {
         round: u64,
         /// Whether the sender stands for election because the leader wished so (thesis §3.10).
         forced: bool,
+        /// Up to where the sender knows its log to be committed. Every leader to come has that
+        /// too (§5.4), so an answer need not be followed by a look behind it.
+        committed: RaftIndex,
     },
     /// Whether the sender could win this term (thesis §9.6).
     PreVote { term: Term, last: LogPosition },

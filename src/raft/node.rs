@@ -138,14 +138,16 @@ impl<M: Machine> Node<M> {
             return;
         }
         match message {
-            Message::Raft { message, entries, round, forced } => match message {
+            Message::Raft { message, entries, round, forced, committed } => match message {
                 noraft::Message::RequestVoteCall { .. } => self.vote_asked(from, &message, forced, world),
                 noraft::Message::RequestVoteReply { term, vote_granted, .. } => {
                     self.count_vote(from, convert::term(term), vote_granted);
                     self.hear(&message, world);
                 }
                 noraft::Message::AppendEntriesCall { .. } => self.append_asked(from, &message, entries, round, world),
-                noraft::Message::AppendEntriesReply { .. } => self.append_answered(from, &message, round, world),
+                noraft::Message::AppendEntriesReply { .. } => {
+                    self.append_answered(from, &message, round, committed, world);
+                }
             },
             Message::PreVote { term, last } => self.pre_vote_asked(from, term, last, world),
             Message::PreVoteReply { asked, term, granted } => {

@@ -73,10 +73,17 @@ impl<M: Machine> Node<M> {
     }
 
     /// A follower has answered a call.
-    pub(super) fn append_answered(&mut self, from: NodeId, reply: &noraft::Message, round: u64, world: &mut World<M>) {
+    pub(super) fn append_answered(
+        &mut self,
+        from: NodeId,
+        reply: &noraft::Message,
+        round: u64,
+        committed: RaftIndex,
+        world: &mut World<M>,
+    ) {
         let noraft::Message::AppendEntriesReply { last_position, .. } = reply else { return };
         let is_current = reply.term() == self.raft.current_term();
-        let detour = if is_current { self.detour(from, *last_position) } else { None };
+        let detour = if is_current { self.detour(from, *last_position, committed) } else { None };
         self.hear(reply, world);
         let matched = self.raft.follower_match_index(convert::to_raft(from)).map(convert::index);
         let Some(follower) = self.lead.as_mut().and_then(|lead| lead.followers.get_mut(&from)) else { return };
@@ -103,8 +110,10 @@ impl<M: Machine> Node<M> {
 
     /// Where a log that has gone another way can be joined: the follower's last entry is of
     /// another term than the leader's there. noraft goes back entry by entry; here, as the
-    /// paper suggests at the end of §5.3, by all of a term at once.
-    fn detour(&self, from: NodeId, last: LogPosition) -> Option<LogPosition> {
+    /// paper suggests at the end of §5.3, by all of a term at once; but not behind what the
+    /// follower knows to be committed, as that is the same in both logs, and the follower may
+    /// have it in a snapshot only and could not tell where the rest goes on.
+    fn detour(&self, from: NodeId, last: LogPosition, committed: RaftIndex) -> Option<LogPosition> {
         let (index, term) = (convert::index(last.index), convert::term(last.term));
         let lead = self.lead.as_ref()?;
         if index <= lead.matched(from) {
@@ -114,12 +123,13 @@ impl<M: Machine> Node<M> {
         if own == term {
             return None;
         }
+        let shared = committed.max(lead.matched(from)).max(self.log.before());
         let mut at = index;
-        while at > self.log.before() && self.log.term(at)? > term {
+        while at > shared && self.log.term(at)? > term {
             at = RaftIndex(at.0 - 1);
         }
         let found = self.log.term(at)?;
-        while found < term && at > self.log.before() && self.log.term(at)? == found {
+        while found < term && at > shared && self.log.term(at)? == found {
             at = RaftIndex(at.0 - 1);
         }
         Some(convert::position(self.log.term(at)?, at))
@@ -221,7 +231,7 @@ impl<M: Machine> Node<M> {
             noraft::Message::RequestVoteCall { term, .. } => forced = self.forced == Some(convert::term(*term)),
             noraft::Message::RequestVoteReply { .. } | noraft::Message::AppendEntriesReply { .. } => {}
         }
-        world.send(self.id, to, Message::Raft { message, entries: payload, round, forced });
+        world.send(self.id, to, Message::Raft { message, entries: payload, round, forced, committed: self.commit() });
     }
 
     fn send_snapshot(&mut self, to: NodeId, world: &mut World<M>) {
@@ -458,6 +468,40 @@ mod tests {
         }
         assert!(cluster.now().since(began) < millis(120), "{:?}", cluster.now().since(began));
         assert_eq!(cluster.notes(old), cluster.notes(new));
+    }
+
+    #[test]
+    fn a_log_that_went_another_way_is_joined_behind_its_own_snapshot() {
+        let rules = Rules { check_quorum: false, ..Config::default().rules };
+        let (mut cluster, first) = led(Config { compact_after: 20, rules, ..Config::default() });
+        let away = cluster.other(first);
+        cluster.do_(Fault::Isolate(away));
+        for note in 0..30 {
+            cluster.note(first, note);
+        }
+        cluster.do_(Fault::Heal);
+        cluster.run(millis(200));
+        cluster.do_(Fault::Transfer(away));
+        while cluster.leader() != Some(away) {
+            assert!(cluster.step());
+        }
+        cluster.do_(Fault::Isolate(away));
+        for note in 1000..1005 {
+            cluster.propose(away, note);
+        }
+        cluster.run(millis(1500));
+        let new = cluster.leader().unwrap();
+        assert_ne!(new, away);
+        let cut = |id| cluster.nodes[&id].log.before();
+        assert!(cut(new) < cut(away), "{} {}: all of the first term is gone there", cut(new), cut(away));
+        assert_eq!(cluster.nodes[&new].log.term(cut(new)), cluster.nodes[&away].log.term(cut(away)));
+        cluster.do_(Fault::Heal);
+        for note in 30..35 {
+            cluster.note(new, note);
+        }
+        cluster.run(millis(200));
+        assert_eq!(cluster.leader(), Some(new));
+        assert_eq!(cluster.notes(away), cluster.notes(new));
     }
 
     #[test]

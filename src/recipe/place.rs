@@ -2,22 +2,34 @@
 //! they stand.
 
 use super::{Belief, Call, CallId, Command, Part, Standing, Step, WatchId};
-use crate::domain::{Key, KeyRange, LeaseId, Revision};
+use crate::domain::{Key, KeyEvent, KeyRange, LeaseId, Revision};
 
 /// A client's place in a lock.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Place {
     /// Where it stands.
     pub standing: Standing,
     /// Whether a put was never answered and may still come to be.
     pub doubtful: bool,
-    /// The watch for the end of the key ahead.
-    watching: Option<WatchId>,
+    /// The watch that it waits by, and of what.
+    watching: Option<(WatchId, KeyRange)>,
+    part: Part,
     calls: u64,
     watches: u64,
 }
 
+impl Default for Place {
+    fn default() -> Self {
+        Self::of(Part::Lock)
+    }
+}
+
 impl Place {
+    /// The place of this part of a client.
+    pub fn of(part: Part) -> Self {
+        Self { standing: Standing::default(), doubtful: false, watching: None, part, calls: 0, watches: 0 }
+    }
+
     /// Begins to take part.
     pub fn enter(&mut self, lease: LeaseId, key: Key) {
         self.standing = Standing { lease, key, ..Standing::default() };
@@ -27,7 +39,7 @@ impl Place {
 
     /// Forgets everything but which names were used.
     pub fn reset(&mut self) {
-        *self = Self { calls: self.calls, watches: self.watches, ..Self::default() };
+        *self = Self { calls: self.calls, watches: self.watches, ..Self::of(self.part) };
     }
 
     /// Moves to a step and reports it.
@@ -61,28 +73,38 @@ impl Place {
     /// A call under a new name.
     pub fn call(&mut self, call: Call) -> (CallId, Command) {
         self.calls += 1;
-        let id = CallId { part: Part::Lock, number: self.calls };
+        let id = CallId { part: self.part, number: self.calls };
         (id, Command::Call(id, call))
     }
 
-    /// Watches for the end of a key that was there at `revision`.
-    pub fn watch(&mut self, key: Key, revision: Revision) -> Command {
+    /// Watches `range` for the end of the key `ahead`, which was there at `revision`.
+    pub fn watch(&mut self, ahead: Key, range: KeyRange, revision: Revision) -> Command {
+        self.standing.ahead = Some(ahead);
+        self.follow(range, revision)
+    }
+
+    /// Watches `range` for what happens after `revision`.
+    pub fn follow(&mut self, range: KeyRange, revision: Revision) -> Command {
         self.watches += 1;
-        let watch = WatchId(self.watches);
-        let range = KeyRange::single(&key);
-        self.standing.ahead = Some(key);
-        self.watching = Some(watch);
+        // The two locks of a pair name their watches apart, as they share one.
+        let watch = WatchId(self.watches * 2 + u64::from(self.part == Part::Second));
+        self.watching = Some((watch, range.clone()));
         Command::Watch { watch, range, from: revision.next() }
     }
 
     /// Whether this is the watch it has.
     pub fn watches(&self, watch: WatchId) -> bool {
-        self.watching == Some(watch)
+        self.watching.as_ref().is_some_and(|(id, _)| *id == watch)
+    }
+
+    /// Whether this is the watch it has, and the change one of what it is for.
+    pub fn watches_for(&self, watch: WatchId, event: &KeyEvent) -> bool {
+        self.watching.as_ref().is_some_and(|(id, range)| *id == watch && range.contains(event.key()))
     }
 
     /// Ends the watch it has.
     pub fn unwatch(&mut self) -> Option<Command> {
-        self.watching.take().map(Command::Unwatch)
+        self.watching.take().map(|(watch, _)| Command::Unwatch(watch))
     }
 
     /// The watch it has ended by itself.

@@ -14,7 +14,7 @@ use super::place::Place;
 use super::session::AGAIN;
 use super::{Activity, Answer, Belief, Call, CallId, Command, Failure, Input, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Key, KeyEvent, LeaseId, Revision};
+use crate::domain::{Key, KeyEvent, KeyRange, LeaseId, Revision};
 
 /// A client of a lock of one key.
 #[derive(Clone, Debug)]
@@ -57,7 +57,7 @@ impl SingleKey {
             self.state = State::Holding;
             return vec![self.place.stand(Step::Work, Belief::Holding)];
         }
-        let follow = self.place.watch(self.key.clone(), revision);
+        let follow = self.place.watch(self.key.clone(), KeyRange::single(&self.key), revision);
         self.state = State::Watching;
         vec![self.place.stand(Step::Watch, Belief::Waiting), follow]
     }

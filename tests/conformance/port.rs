@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use lockscope::domain::{AlarmKind, Key, KeyEvent, KeyRange, LeaseId, Revision};
 use lockscope::port::{
-    Client, Compare, Etcd, Op, OpDone, Operand, Ordering, PortError, Put, Range, Txn, Want, WatchAnswer, WatchId,
-    WatchRange, WatchStream,
+    Client, Compare, Etcd, Op, OpDone, Operand, Ordering, PortError, Put, Range, Sort, SortOrder, SortTarget, Txn,
+    Want, WatchAnswer, WatchId, WatchRange, WatchStream,
 };
 
 use crate::common::{client, delete, on_every_etcd, on_every_real_etcd, put, put_leased};
@@ -34,6 +34,70 @@ fn ranges_are_read_in_pages_at_one_revision() {
         assert!(names.keys.len() == 5 && names.keys.iter().all(|kv| kv.value.is_empty()));
         let count = etcd.range(Range { want: Want::Count, ..Range::of(KeyRange::prefix(b"")) }).await.unwrap();
         assert_eq!((count.keys.len(), count.count), (0, 6));
+    });
+}
+
+#[test]
+fn keys_are_sorted_bounded_by_their_creation_and_then_cut_off() {
+    on_every_target("keys_are_sorted_bounded_by_their_creation_and_then_cut_off", async |target| {
+        let etcd = target.etcd.clone();
+        let mut created = Vec::new();
+        // Neither names, nor values, nor the last puts have the order of the creation.
+        for (key, value) in [("/q/c", "2"), ("/q/a", "3"), ("/q/b", "1")] {
+            created.push(Revision(put(&etcd, key, value).await));
+        }
+        put(&etcd, "/q/a", "3").await;
+        put(&etcd, "/q/a", "3").await;
+        put(&etcd, "/q/c", "2").await;
+        put(&etcd, "/r", "0").await;
+        let queue = || KeyRange::prefix(b"/q/");
+        let names = async |ask| {
+            let page = etcd.range(ask).await.unwrap();
+            assert_eq!(page.count, 3, "{target}: the count is that of the range");
+            let last = |key: &Key| char::from(*key.last().expect("keys have names"));
+            (page.keys.iter().map(|kv| last(&kv.key)).collect::<String>(), page.more)
+        };
+        let sorted = |by, order| Range { sort: Some(Sort { by, order }), ..Range::of(queue()) };
+        for (by, ascending) in [
+            (SortTarget::Key, "abc"),
+            (SortTarget::Version, "bca"),
+            (SortTarget::Create, "cab"),
+            (SortTarget::Mod, "bac"),
+            (SortTarget::Value, "bca"),
+        ] {
+            assert_eq!(names(sorted(by, SortOrder::Ascend)).await, (ascending.into(), false), "{target}: {by:?}");
+            let descending = ascending.chars().rev().collect();
+            assert_eq!(names(sorted(by, SortOrder::Descend)).await, (descending, false), "{target}: {by:?}");
+            let one = Range { limit: 1, ..sorted(by, SortOrder::Ascend) };
+            assert_eq!(names(one).await, (ascending[..1].into(), true), "{target}: {by:?}");
+        }
+        let between = |from: Option<Revision>, to: Option<Revision>| Range {
+            min_create_revision: from,
+            max_create_revision: to,
+            ..Range::of(queue())
+        };
+        for (from, to, found) in [
+            (None, None, "abc"),
+            (Some(Revision(0)), None, "abc"),
+            (Some(created[1]), None, "ab"),
+            (None, Some(created[1]), "ac"),
+            (Some(created[1]), Some(created[1]), "a"),
+            (None, Some(Revision(1)), ""),
+            (None, Some(Revision(0)), ""),
+        ] {
+            assert_eq!(names(between(from, to)).await.0, found, "{target}: {from:?} to {to:?}");
+        }
+        assert_eq!(names(Range::first_created(queue())).await, ("c".into(), true), "{target}");
+        for (n, predecessor) in ["", "c", "a"].into_iter().enumerate() {
+            let ask = Range::last_created_before(queue(), created[n]);
+            assert_eq!(names(ask).await.0, predecessor, "{target}");
+        }
+        let txn = Txn { then: vec![Op::Range(Range::last_created_before(queue(), created[2]))], ..Txn::default() };
+        let done = etcd.txn(txn).await.unwrap();
+        assert!(
+            matches!(&done.answers[..], [OpDone::Range(page)] if page.keys[0].key == Key::from("/q/a")),
+            "{target}: {done:?}"
+        );
     });
 }
 

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use lockscope::domain::{Alarm, LeaseId, Member, Revision, Status};
+use lockscope::domain::{Alarm, Key, KeyValue, LeaseId, Member, Revision, Status};
 use lockscope::port::memory::{self, Memory};
 use lockscope::port::{
-    Client, Delete, Deleted, Etcd, Granted, Header, Page, PortError, Put, Range, TimeToLive, Txn, TxnDone, WatchAnswer,
-    WatchId, WatchRange, WatchStream, Written, client,
+    Client, Delete, Deleted, Etcd, Granted, Header, LeaderKey, Page, PortError, Put, Range, Services, TimeToLive, Txn,
+    TxnDone, WatchAnswer, WatchId, WatchRange, WatchStream, Written, client,
 };
 
 use crate::common::{self, block_on, clock, compact, on_every_etcd};
@@ -138,6 +138,32 @@ impl Etcd for AnyEtcd {
 
     async fn keep_alive(&self, lease: LeaseId) -> Result<bool, PortError> {
         either!(Self, self, etcd => etcd.keep_alive(lease))
+    }
+}
+
+impl Services for AnyEtcd {
+    async fn lock(&self, name: Key, lease: LeaseId) -> Result<Key, PortError> {
+        either!(Self, self, etcd => etcd.lock(name, lease))
+    }
+
+    async fn unlock(&self, key: Key) -> Result<Header, PortError> {
+        either!(Self, self, etcd => etcd.unlock(key))
+    }
+
+    async fn campaign(&self, name: Key, lease: LeaseId, value: Vec<u8>) -> Result<LeaderKey, PortError> {
+        either!(Self, self, etcd => etcd.campaign(name, lease, value))
+    }
+
+    async fn proclaim(&self, leader: LeaderKey, value: Vec<u8>) -> Result<Header, PortError> {
+        either!(Self, self, etcd => etcd.proclaim(leader, value))
+    }
+
+    async fn resign(&self, leader: LeaderKey) -> Result<Header, PortError> {
+        either!(Self, self, etcd => etcd.resign(leader))
+    }
+
+    async fn leader(&self, name: Key) -> Result<Option<KeyValue>, PortError> {
+        either!(Self, self, etcd => etcd.leader(name))
     }
 }
 

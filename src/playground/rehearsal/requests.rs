@@ -96,7 +96,8 @@ pub fn look(store: &Store, key: &Key, created: Revision, queue: &Key) -> Result<
         limit: 1,
         sort_order: SortOrder::Descend,
         sort_target: SortTarget::Create,
-        max_create_revision: Revision(created.0 - 1),
+        // Of 0 the store makes no bound; nothing is created at -1.
+        max_create_revision: Revision(if created.0 > 1 { created.0 - 1 } else { -1 }),
         ..of(KeyRange::prefix(queue))
     };
     let older = store.range(&older).map_err(|_| Failure::Refused)?;

@@ -2,7 +2,7 @@
 
 use crate::mvcc::{
     Compare, CompareResult, CompareTarget, DeleteRequest, Op, OpResponse, PutRequest, RangeRequest, RangeResponse,
-    TxnRequest, TxnResponse,
+    SortOrder, SortTarget, TxnRequest, TxnResponse,
 };
 use crate::port::{
     self, Delete, Deleted, Header, OpDone, Operand, Ordering, Page, Put, Range, Txn, TxnDone, Want, Written,
@@ -11,14 +11,34 @@ use crate::port::{
 use crate::domain::{KeyRange, KeyValue, Revision};
 
 pub(super) fn range(ask: Range) -> RangeRequest {
+    let (sort_order, sort_target) = ask.sort.map(sort).unwrap_or_default();
     RangeRequest {
-        range: ask.range,
         limit: i64::from(ask.limit),
         revision: ask.revision.unwrap_or_default(),
+        sort_order,
+        sort_target,
         keys_only: ask.want == Want::Keys,
         count_only: ask.want == Want::Count,
+        min_create_revision: ask.min_create_revision.unwrap_or_default(),
+        max_create_revision: ask.upper_bound(),
+        range: ask.range,
         ..RangeRequest::default()
     }
+}
+
+fn sort(sort: port::Sort) -> (SortOrder, SortTarget) {
+    let order = match sort.order {
+        port::SortOrder::Ascend => SortOrder::Ascend,
+        port::SortOrder::Descend => SortOrder::Descend,
+    };
+    let target = match sort.by {
+        port::SortTarget::Key => SortTarget::Key,
+        port::SortTarget::Version => SortTarget::Version,
+        port::SortTarget::Create => SortTarget::Create,
+        port::SortTarget::Mod => SortTarget::Mod,
+        port::SortTarget::Value => SortTarget::Value,
+    };
+    (order, target)
 }
 
 pub(super) fn put(put: Put) -> PutRequest {
