@@ -72,14 +72,14 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
     let body = match &model.ui.demo {
-        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, size),
+        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, plays(model), size),
         _ => chrome.body,
     };
     let oldest = draw_screen(canvas, body, model, size);
     let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(63)));
-    let tabs = Screen::ALL
-        .into_iter()
-        .filter(|&screen| screen != Screen::Playground || model.plays() || model.ui.screen == Screen::Playground);
+    let plays = plays(model);
+    let is_there = |screen: &Screen| *screen != Screen::Playground || plays || model.ui.screen == Screen::Playground;
+    let tabs = Screen::ALL.into_iter().filter(is_there);
     header::draw_tabs(canvas, chrome.tabs, tabs, model.ui.screen.tab(), &right);
     match (&model.shown().raft, &model.shown().play) {
         (_, Some(play)) if model.ui.screen == Screen::Playground => {
@@ -100,6 +100,11 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         }
         Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),
     }
+}
+
+/// Whether clients play here, or are about to.
+const fn plays(model: &Model) -> bool {
+    model.plays() || model.ui.play.awaited
 }
 
 fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -> Option<Millis> {
@@ -159,7 +164,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
         Screen::Playground => {
             match &facts.play {
                 Some(play) => playground::draw(canvas, area, play, ui, model.is_embedded(), size),
-                None => playground::draw_empty(canvas, area),
+                None => playground::draw_empty(canvas, area, ui.play.awaited),
             }
             None
         }

@@ -64,7 +64,7 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
             async move { meet(&cast, seed, &connection, &clock).await }
         });
         let inside = Inside { control: server.control(), demo: Demo::new(seed, nodes) };
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside)).await;
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), None).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);

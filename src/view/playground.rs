@@ -88,9 +88,18 @@ fn draw_narration(canvas: &mut Canvas<'_>, area: Rect, play: &Play, size: Size) 
     rest
 }
 
-/// Draws the screen where nobody plays.
-pub fn draw_empty(canvas: &mut Canvas<'_>, area: Rect) {
+/// Draws the screen where nobody plays, or not yet.
+pub fn draw_empty(canvas: &mut Canvas<'_>, area: Rect, awaited: bool) {
     let theme = canvas.theme;
+    if awaited {
+        let lines = [
+            ("The clients have not begun.", Role::Text),
+            ("", Role::Text),
+            ("They begin when the cluster answers, which takes a leader.", Role::Muted),
+        ];
+        let lines: Vec<Line<'_>> = lines.into_iter().map(|(text, role)| Line::from(theme.span(text, role))).collect();
+        return notice::notice(canvas, area, &lines);
+    }
     let lines = [
         ("No clients play here.", Role::Text),
         ("", Role::Text),

@@ -31,6 +31,8 @@ pub struct PlayUi {
     pub clients: Cursor<ClientId>,
     /// The selected moment, by its number.
     pub happened: Cursor<u64>,
+    /// Whether clients are to play here, whether or not they have begun.
+    pub awaited: bool,
     /// Whether expectations are shown where there is no room for them beside the keys.
     pub expectations: bool,
     /// The right edge of the lanes; none follows the run.
@@ -55,6 +57,11 @@ pub struct Span {
 }
 
 impl PlayUi {
+    /// Where clients play, or are about to, or not.
+    pub fn new(awaited: bool) -> Self {
+        Self { awaited, ..Self::default() }
+    }
+
     /// The selected client.
     pub fn client(&self, play: &Play) -> Option<ClientId> {
         let picked = self.clients.picked().copied().filter(|&id| play.row(id).is_some());

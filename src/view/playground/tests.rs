@@ -79,6 +79,15 @@ fn without_a_run_the_screen_says_how_to_get_one() {
 }
 
 #[test]
+fn clients_that_are_waited_for_are_no_run_that_is_missing() {
+    let mut cluster = Cluster::connected();
+    cluster.model.ui.play.awaited = true;
+    cluster.press("5", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("The clients have not begun.") && text.contains("5 Playground"), "{text}");
+}
+
+#[test]
 fn what_lanes_say_has_its_looks() {
     let theme = plain();
     let shot = zombie(120, 36).draw(120, 36, &theme);
