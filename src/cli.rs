@@ -35,6 +35,7 @@ mod reading;
 #[cfg(test)]
 mod sample;
 mod show;
+mod stage;
 mod table;
 mod wait;
 mod watch;

@@ -7,6 +7,7 @@ pub mod config;
 pub mod domain;
 pub mod effect;
 pub mod embedded;
+pub mod engine;
 pub mod event;
 pub mod input;
 pub mod layout;

@@ -4,11 +4,13 @@
 //! that speaks to a real cluster through the port, or by [`stage`] in virtual time. What clients
 //! say of themselves and what the store's history says are laid side by side in [`Tally`].
 
+use crate::domain::play::{Ill, Sight};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyValue, Revision, Term};
 use crate::recipe::Standing;
 
 mod calls;
+mod caretaker;
 pub mod cast;
 pub mod client;
 pub mod company;
@@ -17,9 +19,13 @@ mod company_tests;
 mod contender;
 pub mod dial;
 mod journal;
+mod left;
 #[cfg(test)]
 mod orders;
+pub mod publish;
 pub mod rehearsal;
+pub mod resource;
+mod skew;
 pub mod stage;
 pub mod summary;
 pub mod tally;
@@ -27,12 +33,16 @@ pub mod tally;
 mod testing;
 #[cfg(test)]
 mod tests;
+pub mod traffic;
+mod whom;
 
 pub use crate::domain::play::ClientId;
 pub use cast::Cast;
-pub use company::Company;
+pub use company::{Begin, Company, Control, StartError};
 pub use contender::{Contender, Habits, LockOf, Span};
+pub use publish::View;
 pub use rehearsal::Rehearsal;
+use resource::Written;
 pub use summary::Summary;
 pub use tally::{Spread, Tally};
 
@@ -56,6 +66,12 @@ pub enum What {
     Crashed,
     /// It ended in order.
     Stopped,
+    /// This was done to it.
+    Suffers(Ill),
+    /// It wrote to a resource.
+    Wrote(Written),
+    /// It learnt this of what it watches.
+    Saw(Sight),
 }
 
 /// What the judge of a run is given.

@@ -19,31 +19,50 @@ use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
 
 mod call;
+mod election;
+mod election_api;
+mod follow;
 mod herd;
 mod kind;
 mod late;
+mod lock_api;
 mod mistakes;
 mod mutex;
+mod observe;
+mod pair;
 mod place;
+mod publish;
 mod queue;
+mod registration;
 mod role;
+mod served;
 mod session;
 mod single_key;
 mod six_steps;
 mod standing;
 #[cfg(test)]
 pub mod testing;
+mod watch;
+mod words;
 
 pub use call::{Answer, Call, Failure, LeaderKey};
+pub use election::Election;
+pub use election_api::ElectionApi;
 pub use herd::Herd;
 pub use kind::{Kind, UnknownKind};
+pub use lock_api::LockApi;
 pub use mistakes::Mistakes;
 pub use mutex::Mutex;
+pub use observe::Observe;
+pub use pair::Pair;
+pub use publish::Publish;
+pub use registration::Registration;
 pub use role::Role;
 pub use session::Session;
 pub use single_key::SingleKey;
 pub use six_steps::SixSteps;
 pub use standing::{Belief, Standing, Step};
+pub use watch::Watch;
 
 /// A machine that takes part in something by a recipe.
 pub trait Recipe: Debug {

@@ -8,6 +8,7 @@
 
 mod appearance;
 pub mod clock;
+mod control;
 mod embedded;
 pub mod hang_up;
 mod journal;
@@ -27,12 +28,12 @@ use crate::input::Screen;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
-use crate::server::Control;
 use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
 use appearance::Appearance;
 use clock::Clock;
+pub use control::Control;
 use embedded::Embedded;
 use logging::LoggingError;
 use play::{Begins, Play};
@@ -86,7 +87,7 @@ pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
 }
 
-/// A cluster that is embedded in this program, and what the screen says of it.
+/// A cluster of this program's own, to be played on, and what the screen says of it.
 #[derive(Debug)]
 pub struct Inside {
     /// What can be done to it.
@@ -96,7 +97,7 @@ pub struct Inside {
 }
 
 /// Shows the dashboard until it is left. The terminal is given back when this returns. With
-/// `inside` the cluster is the one embedded in this program, whose insides are shown as well. With
+/// `inside` the cluster is one of this program's own, whose insides are shown as well. With
 /// `play` clients play on it, or are about to: their screen is the first. Whoever started cluster
 /// and clients stops them.
 ///

@@ -10,14 +10,14 @@ mod support;
 use std::time::Duration;
 
 use lockscope::config::Connection;
+use lockscope::domain::play::{Ill, Order, Whom};
 use lockscope::domain::raft::{ClusterTime, Fault, Speed};
 use lockscope::domain::{KeyRange, Term};
 use lockscope::embedded::Config;
 use lockscope::pace::{Clock, Reins};
 use lockscope::playground::dial::Members;
-use lockscope::playground::{Cast, ClientId, Company, Summary};
+use lockscope::playground::{Begin, Cast, ClientId, Company, Summary};
 use lockscope::port::{Client, Etcd, Range};
-use lockscope::recipe::Input;
 use lockscope::server;
 use tokio::time::{Instant, sleep};
 
@@ -34,7 +34,8 @@ struct Playing {
 async fn play(endpoints: &[String], contenders: usize, clock: &Clock, began: Option<Term>) -> Playing {
     let cast = Cast::demo(contenders);
     let members = Members::new(&Connection { endpoints: endpoints.to_vec(), ..Connection::default() });
-    let company = Company::start(&cast, 7, |number| members.of(number), clock, began).await;
+    let begin = Begin { seed: 7, term: began, ..Begin::default() };
+    let company = Company::start(&cast, begin, move |number| members.of(number), clock).await.expect("nobody is there");
     Playing { cast, company, began: Instant::now() }
 }
 
@@ -88,7 +89,8 @@ fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
         let playing = play(&cluster.endpoints(), 3, &wall(), None).await;
         sleep(Duration::from_secs(1)).await;
         for client in 1..=3 {
-            playing.company.fault(ClientId(client), Input::Crash).await;
+            let crash = Order::Client(Whom::Client(ClientId(client)), Ill::Crash);
+            playing.company.order(crash).await.unwrap();
         }
         // Five seconds until the leases run out, half a second until the server looks.
         sleep(Duration::from_secs(11)).await;

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{Args, CommandFactory as _, Parser, Subcommand};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::embedded::EmbeddedArgs;
@@ -93,7 +93,8 @@ pub enum Command {
     /// Start a cluster inside the program, with clients that contend for locks, and watch it
     ///
     /// Nothing is needed but this program. It is a playground: everything is held in memory, and
-    /// only this machine can reach it. For anything real, point lockscope at etcd.
+    /// only this machine can reach it. For anything real, point lockscope at etcd. With
+    /// --engine etcd the cluster is made of the etcd found on PATH instead.
     ///
     /// With --headless no screen opens: a summary is printed when --for is over.
     Demo(DemoArgs),
@@ -163,9 +164,25 @@ pub struct DemoArgs {
     /// Run as fast as it goes on a clock of its own: the same seed gives the same run
     #[arg(long, requires = "headless")]
     pub virtual_time: bool,
+    /// What the cluster is made of: embedded, or etcd, which starts the etcd found on PATH
+    ///
+    /// With etcd its data is in a temporary folder that goes with the demo. Members are killed,
+    /// paused and cut off with the same keys; the clock, delays, losses and rules are etcd's own.
+    #[arg(long, value_name = "ENGINE", value_enum, default_value_t, hide_possible_values = true)]
+    pub engine: EngineChoice,
     /// How to start the cluster.
     #[command(flatten)]
     pub embedded: EmbeddedArgs,
+}
+
+/// What a demo's cluster is made of.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum EngineChoice {
+    /// The cluster inside the program.
+    #[default]
+    Embedded,
+    /// Real etcds.
+    Etcd,
 }
 
 /// Arguments of `cluster`.

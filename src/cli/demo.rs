@@ -4,23 +4,25 @@ use std::io::Write;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
+use tokio::sync::oneshot;
 
 use super::args::DemoArgs;
 use super::dashboard;
 use super::exit::{Exit, Failure};
 use super::json::{self, Style};
+use super::stage::{self, Stage};
 use super::table::{self, Align, Column};
 use super::wait;
 use crate::config::{Config, Connection, Format};
 use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
-use crate::model::ui::Demo;
 use crate::pace::Clock;
 use crate::playground::dial::Members;
-use crate::playground::{Cast, Company, Rehearsal, Spread, Summary};
+use crate::playground::{Begin, Cast, Company, Rehearsal, Spread, StartError, Summary};
+use crate::runtime;
+use crate::runtime::play::Playing;
 use crate::runtime::terminal::Terminal;
-use crate::runtime::{self, Inside};
-use crate::server::{self, Options, Server};
+use crate::server::Options;
 
 /// How long messages between members take when no flag says so, as with a screen.
 const DELAY: Duration = Duration::from_millis(5);
@@ -30,20 +32,21 @@ const DELAY: Duration = Duration::from_millis(5);
 /// # Errors
 /// When the cluster cannot be started, somebody breaks off, or an expectation is not met.
 pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    let options = args.embedded.options(DELAY, runtime::clock::any_seed());
+    stage::check(args)?;
+    let seed = stage::seed(args);
     let cast = Cast::demo(usize::from(args.clients));
     let length = args.length.unwrap_or_default();
     let summary = if args.virtual_time {
-        in_virtual_time(&cast, &options, length)
+        in_virtual_time(&cast, &args.embedded.options(DELAY, seed), length)
     } else {
-        wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&cast, options, length))?
+        wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&cast, args, seed, length))?
     };
     print(&summary, config.output.format.unwrap_or(Format::Simple), Style { hex: config.output.hex }, to)?;
     to.flush()?;
     judge(&summary)
 }
 
-/// Shows the dashboard on a cluster inside the program.
+/// Shows the dashboard on a cluster of the program's own.
 ///
 /// # Errors
 /// When either cannot be started, or a signal ended it.
@@ -52,23 +55,30 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
         return Err(Failure::new(Exit::BadInput, "the demo's dashboard needs a terminal")
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
-    let options = args.embedded.options(DELAY, runtime::clock::any_seed());
+    stage::check(args)?;
+    let seed = stage::seed(args);
     let cast = Cast::demo(usize::from(args.clients));
     dashboard::on_threads(async {
-        let (seed, nodes) = (options.cluster.seed, options.cluster.nodes);
-        let server = server::start(options).await?;
-        let (connection, clock) = (connection(&server), server.clock());
+        // Real etcds take a moment; nobody has to wait for them who does not want to.
+        let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
+        let (connection, clock) = (stage.connection(), stage.clock());
         // They begin when there is a leader; the screen does not wait for that.
+        let (begin, begins) = oneshot::channel();
         let clients = tokio::spawn({
             let connection = connection.clone();
-            async move { meet(&cast, seed, &connection, &clock).await }
+            async move {
+                let company = meet(&cast, seed, &connection, &clock).await?;
+                let shown: Box<dyn Playing> = Box::new(company.control());
+                // A dashboard that was left already is shown nothing.
+                let _ = begin.send(shown);
+                Ok::<_, StartError>(company)
+            }
         });
-        let inside = Inside { control: server.control(), demo: Demo::new(seed, nodes) };
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), None).await;
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed)), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);
-        server.stop().await;
+        stage.stop().await;
         Ok::<_, Failure>(ended?)
     })
 }
@@ -82,38 +92,39 @@ fn in_virtual_time(cast: &Cast, options: &Options, length: Duration) -> Summary 
 }
 
 /// Lets the clients speak to the members as any client does, for so long by the wall's clock.
-async fn on_sockets(cast: &Cast, options: Options, length: Duration) -> Result<Summary, Failure> {
-    let seed = options.cluster.seed;
-    let server = server::start(options).await?;
-    let (control, clock) = (server.control(), server.clock());
-    let connection = connection(&server);
+async fn on_sockets(cast: &Cast, args: &DemoArgs, seed: u64, length: Duration) -> Result<Summary, Failure> {
+    let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
+    let (control, clock) = (stage.control(), stage.clock());
+    let connection = stage.connection();
     let starting = meet(cast, seed, &connection, &clock);
     // Without a leader the clients cannot begin, and nothing is there to be given up.
-    let Some(company) = unless_told_to_stop(starting).await else {
-        server.stop().await;
-        return Err(Failure::Interrupted);
+    let company = match unless_told_to_stop(starting).await {
+        Some(Ok(company)) => company,
+        Some(Err(error)) => {
+            stage.stop().await;
+            return Err(Failure::new(Exit::Error, error.to_string()));
+        }
+        None => {
+            stage.stop().await;
+            return Err(Failure::Interrupted);
+        }
     };
     let began = clock.now();
     let played = unless_told_to_stop(tokio::time::sleep(length)).await;
     let length = clock.now().since(began);
     let mut tally = company.stop().await;
-    if let Ok(picture) = control.picture().await {
+    if let Some(picture) = control.picture().await {
         tally.terms_were(&picture.terms);
     }
-    server.stop().await;
+    stage.stop().await;
     played.map(|()| Summary::of(cast, seed, length, &tally)).ok_or(Failure::Interrupted)
 }
 
 /// Lets the clients begin; done when they have.
-async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Company {
+async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Result<Company, StartError> {
     let members = Members::new(connection);
-    Company::start(cast, seed, |number| members.of(number), clock, Some(Term(0))).await
-}
-
-/// How to reach an embedded cluster.
-fn connection(server: &Server) -> Connection {
-    let endpoints = server.endpoints().iter().map(|endpoint| format!("http://{endpoint}")).collect();
-    Connection { endpoints, ..Connection::default() }
+    let begin = Begin { seed, term: Some(Term(0)), ..Begin::default() };
+    Company::start(cast, begin, move |number| members.of(number), clock).await
 }
 
 async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {

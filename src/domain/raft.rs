@@ -47,9 +47,25 @@ impl std::ops::Add<Duration> for ClusterTime {
     }
 }
 
-/// An embedded cluster at one moment.
+/// How much of a cluster a picture tells.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Told {
+    /// All of it, as the embedded cluster does.
+    #[default]
+    All,
+    /// What the members of a real etcd answer when they are asked for their status: roles, terms,
+    /// committed and applied indexes, revisions. Of logs, votes, timers, messages and requests
+    /// nothing, and of the terms those that were seen.
+    Status,
+}
+
+/// A cluster at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RaftPicture {
+    /// How much it tells.
+    #[serde(default)]
+    pub told: Told,
     /// The moment.
     pub now: ClusterTime,
     /// How fast the cluster's clock runs, in thousandths of the wall clock's speed.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::pin::Pin;
 use std::time::Duration;
 
-use futures::future::{BoxFuture, FutureExt as _};
+use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt as _};
 use futures::stream::{BoxStream, FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
@@ -16,9 +16,14 @@ use tracing::debug;
 
 use super::calls;
 use super::dial::{Dial, Line};
+use super::left::{Deed, Left};
+use super::resource::Ledgers;
+use super::skew::Skew;
+use super::traffic::Traffic;
 use super::{ClientId, Note, Told, What};
+use crate::domain::play::Ill;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{KeyRange, LeaseId, Revision};
+use crate::domain::{KeyRange, Revision};
 use crate::pace::Clock;
 use crate::port::{Etcd, PortError, Services, WatchAnswer, WatchRange, WatchStream};
 use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
@@ -30,30 +35,41 @@ pub const DEADLINE: Duration = Duration::from_millis(1_500);
 /// How long a client may take to give up what it has, by the wall's clock.
 const FAREWELL: Duration = Duration::from_secs(3);
 
-/// How long after a crash its lease can still be there, on the cluster's clock, with a change of
-/// leaders or two.
-const FORGOTTEN: Duration = Duration::from_mins(1);
-
 /// A client that runs.
 pub struct Client<R, D: Dial> {
     id: ClientId,
     recipe: R,
     dial: D,
-    clock: Clock,
-    notes: mpsc::Sender<Note>,
+    around: Around,
     line: Connection<D::Etcd>,
+    /// Whether its link is cut: nothing it sends arrives, and nothing reaches it.
+    cut: bool,
+    skew: Skew,
     /// Calls that wait for a connection.
     waiting: Vec<(CallId, Call)>,
-    calls: FuturesUnordered<BoxFuture<'static, Answered>>,
+    calls: FuturesUnordered<BoxFuture<'static, Option<Answered>>>,
+    /// What there is to know of the calls that are under way.
+    open: BTreeMap<CallId, Open>,
     watch: Option<Watching>,
+    /// Timers, by the client's own clock.
     timers: BTreeMap<Timer, ClusterTime>,
     /// What the recipe has to know next.
     known: VecDeque<Input>,
-    /// The lease that was granted last, and those of lives that ended in a crash, with when: what
-    /// is still there of them at the end is tidied up.
-    lease: Option<LeaseId>,
-    former: Vec<(LeaseId, ClusterTime)>,
+    left: Left,
     stopped: bool,
+}
+
+/// What a client on a real cluster stands in.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// The clock that all live by.
+    pub clock: Clock,
+    /// Whom it tells where it stands.
+    pub notes: mpsc::Sender<Note>,
+    /// What it writes to as a holder.
+    pub ledgers: Ledgers,
+    /// What counts what it asks for.
+    pub traffic: Traffic,
 }
 
 enum Connection<E> {
@@ -71,6 +87,17 @@ struct Watching {
     events: Option<BoxStream<'static, Input>>,
 }
 
+/// A call that is under way.
+struct Open {
+    endpoint: String,
+    /// When it is given up; never when it waits for a turn to come.
+    late: Option<ClusterTime>,
+    deed: Deed,
+    /// Whether nobody waits for its answer any more.
+    orphan: bool,
+    abort: AbortHandle,
+}
+
 struct Answered {
     call: CallId,
     endpoint: String,
@@ -78,55 +105,82 @@ struct Answered {
 }
 
 impl<R: Recipe + Send, D: Dial> Client<R, D> {
-    /// A client that connects by `dial`, lives by `clock` and tells `notes` where it stands.
-    pub fn new(id: ClientId, recipe: R, dial: D, clock: Clock, notes: mpsc::Sender<Note>) -> Self {
+    /// A client that connects by `dial`.
+    pub fn new(id: ClientId, recipe: R, dial: D, around: Around) -> Self {
         Self {
             id,
             recipe,
             dial,
-            clock,
-            notes,
+            around,
             line: Connection::Down(None),
+            cut: false,
+            skew: Skew::default(),
             waiting: Vec::new(),
             calls: FuturesUnordered::new(),
+            open: BTreeMap::new(),
             watch: None,
             timers: BTreeMap::new(),
             known: VecDeque::new(),
-            lease: None,
-            former: Vec::new(),
+            left: Left::default(),
             stopped: false,
         }
     }
 
-    /// Takes part until it is cancelled, then gives up what it has. `faults` is what is done to
-    /// it meanwhile.
-    pub async fn run(mut self, mut faults: mpsc::Receiver<Input>, cancelled: CancellationToken) {
+    /// Takes part until it is cancelled or removed, then gives up what it has; what could not be
+    /// given up. `ills` is what is done to it meanwhile.
+    pub async fn run(mut self, mut ills: mpsc::Receiver<Ill>, cancelled: CancellationToken) -> Left {
         self.tell(Input::Start).await;
-        let mut may_fault = true;
+        let mut may_suffer = true;
         loop {
-            let input = tokio::select! {
+            tokio::select! {
                 // The end first, then what is done to it: neither waits for a busy cluster.
                 biased;
                 () = cancelled.cancelled() => break,
-                fault = faults.recv(), if may_fault => {
-                    may_fault = fault.is_some();
-                    let Some(fault) = fault else { continue };
-                    fault
-                }
-                input = self.next() => input,
-            };
-            self.tell(input).await;
+                ill = ills.recv(), if may_suffer => match ill {
+                    Some(Ill::Remove) => {
+                        self.say(What::Suffers(Ill::Remove)).await;
+                        break;
+                    }
+                    Some(ill) => self.suffer(ill).await,
+                    None => may_suffer = false,
+                },
+                input = self.next() => self.tell(input).await,
+            }
         }
         let farewell = async {
             self.tell(Input::Stop).await;
-            while !self.stopped {
+            // Behind a cut link nobody is told.
+            while !self.stopped && !self.cut {
                 let input = self.next().await;
                 self.tell(input).await;
             }
-            self.tidy_up().await;
+            while !self.open.is_empty() && !self.cut {
+                let Some(answered) = self.calls.next().await else { break };
+                answered.into_iter().for_each(|answered| self.answered(answered));
+            }
         };
-        if tokio::time::timeout(FAREWELL, farewell).await.is_err() {
-            debug!(client = %self.id, "what it has runs out by itself: nobody takes it back");
+        if tokio::time::timeout(FAREWELL, farewell).await.is_err() || !self.stopped {
+            debug!(client = %self.id, "what it has is left to others to take back");
+            self.say(What::Stopped).await;
+        }
+        self.left
+    }
+
+    /// What is done to it comes about.
+    async fn suffer(&mut self, ill: Ill) {
+        self.say(What::Suffers(ill)).await;
+        match ill {
+            Ill::Pause => self.tell(Input::Pause).await,
+            Ill::Resume => self.tell(Input::Resume).await,
+            Ill::Crash => self.tell(Input::Crash).await,
+            Ill::Heartbeat(every) => self.tell(Input::Heartbeat(every)).await,
+            Ill::Release => self.tell(Input::Release).await,
+            Ill::Hold(length) => self.tell(Input::Hold(length)).await,
+            Ill::Cut => self.lose_link(),
+            Ill::Mend => self.mend_link(),
+            Ill::Skew(millis) => self.skew = Skew::of(millis),
+            // The one ends its run, the other is done to its lease and not to it.
+            Ill::Remove | Ill::Revoke => {}
         }
     }
 
@@ -140,7 +194,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             let due = async {
                 match timer {
                     Some((timer, at)) => {
-                        self.clock.until(at).await;
+                        self.around.clock.until(self.skew.world(at)).await;
                         timer
                     }
                     None => std::future::pending().await,
@@ -149,7 +203,11 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             tokio::select! {
                 // What others wait for comes first; a recipe takes it in any order.
                 biased;
-                Some(answered) = self.calls.next() => self.answered(answered),
+                answered = self.calls.next(), if !self.calls.is_empty() => {
+                    if let Some(Some(answered)) = answered {
+                        self.answered(answered);
+                    }
+                }
                 Some(event) = next_event(&mut self.watch) => self.known.push_back(event),
                 line = dialled(&mut self.line) => self.connected(line),
                 timer = due => {
@@ -161,11 +219,19 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
     }
 
     async fn tell(&mut self, input: Input) {
-        for command in self.recipe.step(self.clock.now(), input) {
+        self.around.traffic.heard(&input);
+        for command in self.recipe.step(self.skew.own(self.around.clock.now()), input) {
+            self.around.traffic.asked(&command);
             match command {
                 Command::Call(id, call) => {
                     self.waiting.push((id, call));
                     self.use_line();
+                }
+                Command::Abandon(id) => {
+                    self.waiting.retain(|(waiting, _)| *waiting != id);
+                    if let Some(open) = self.open.remove(&id) {
+                        open.abort.abort();
+                    }
                 }
                 Command::Watch { watch, range, from } => {
                     self.watch = Some(Watching { id: watch, range, from, events: None });
@@ -178,12 +244,10 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     self.timers.insert(timer, at);
                 }
                 Command::Report(standing) => self.say(What::Stands(standing)).await,
-                Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
+                Command::Write(token) => self.write(token).await,
+                Command::Saw(sight) => self.say(What::Saw(sight)).await,
                 Command::Crashed => {
                     self.drop_everything();
-                    let now = self.clock.now();
-                    self.former.retain(|(_, at)| now.since(*at) < FORGOTTEN);
-                    self.former.extend(self.lease.take().map(|lease| (lease, now)));
                     self.say(What::Crashed).await;
                 }
                 Command::Stopped => {
@@ -195,43 +259,103 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
         }
     }
 
-    /// Revokes what lives that ended in a crash left. In the run itself that runs out.
-    async fn tidy_up(&mut self) {
-        if self.former.is_empty() {
-            return;
-        }
-        let Ok(Line { etcd, .. }) = self.dial.dial(None).await else { return };
-        for (lease, _) in std::mem::take(&mut self.former) {
-            // Most of them are gone already, which is an error to the server.
-            let _ = calls::make(&etcd, Call::Revoke(lease)).await;
-        }
+    /// Writes to what its lock protects. There is room for the notes before it writes, so that
+    /// they are in the order of the writes.
+    async fn write(&mut self, token: Revision) {
+        let Around { clock, notes, ledgers, .. } = &self.around;
+        let mut permits = notes.reserve_many(ledgers.len()).await.ok();
+        let refused = ledgers.write(token, |written| {
+            // When nobody listens any more, the end is near.
+            if let Some(permit) = permits.as_mut().and_then(Iterator::next) {
+                permit.send(Note::Client(Told { at: clock.now(), client: self.id, what: What::Wrote(written) }));
+            }
+        });
+        self.known.extend(refused.map(Input::Refused));
     }
 
     async fn say(&mut self, what: What) {
         // When nobody listens any more, the end is near.
-        let _ = self.notes.send(Note::Client(Told { at: self.clock.now(), client: self.id, what })).await;
+        let at = self.around.clock.now();
+        let _ = self.around.notes.send(Note::Client(Told { at, client: self.id, what })).await;
     }
 
     fn drop_everything(&mut self) {
         self.waiting.clear();
-        self.calls.clear();
+        // A lease that is granted when nobody waits for it any more has to be known all the same.
+        for (_, open) in self.open.extract_if(.., |_, open| open.deed != Deed::Grants) {
+            open.abort.abort();
+            self.left.note(open.deed, &Err(Failure::Unanswered));
+        }
+        for open in self.open.values_mut() {
+            open.orphan = true;
+        }
         self.watch = None;
         self.timers.clear();
         self.known.clear();
         self.line = Connection::Down(None);
     }
 
+    /// What is under way is not answered any more, and the watch is lost.
+    fn lose_link(&mut self) {
+        if std::mem::replace(&mut self.cut, true) {
+            return;
+        }
+        let soon = self.around.clock.now() + DEADLINE;
+        for (&call, open) in &mut self.open {
+            open.abort.abort();
+            let (clock, late, endpoint) = (self.around.clock.clone(), open.late.unwrap_or(soon), open.endpoint.clone());
+            let (abort, registration) = AbortHandle::new_pair();
+            open.abort = abort;
+            let waits = async move {
+                clock.until(late).await;
+                let doing = "wait for an answer".into();
+                let answer = Err(PortError::Deadline { doing, endpoint: endpoint.clone(), after: DEADLINE });
+                Answered { call, endpoint, answer }
+            };
+            self.calls.push(Abortable::new(waits, registration).map(Result::ok).boxed());
+        }
+        self.line = Connection::Down(None);
+        self.known.extend(self.watch.take().map(|watching| Input::WatchLost(watching.id)));
+        if !self.waiting.is_empty() {
+            self.use_line();
+        }
+    }
+
+    /// What waits for a connection goes on its way.
+    fn mend_link(&mut self) {
+        self.cut = false;
+        if matches!(self.line, Connection::Dialling(_)) {
+            self.line = Connection::Down(None);
+            self.use_line();
+        }
+    }
+
     /// Starts what waits for a connection; without one, dials.
     fn use_line(&mut self) {
         match &self.line {
             Connection::Dialling(_) => {}
+            Connection::Down(_) if self.cut => {
+                let clock = self.around.clock.clone();
+                let late = clock.now() + DEADLINE;
+                let dials = async move {
+                    clock.until(late).await;
+                    Err("the link is cut".to_owned())
+                };
+                self.line = Connection::Dialling(dials.boxed());
+            }
             Connection::Down(lost) => {
                 let (dial, lost) = (self.dial.clone(), lost.clone());
                 self.line = Connection::Dialling(async move { dial.dial(lost.as_deref()).await }.boxed());
             }
             Connection::Up(line) => {
                 for (id, call) in self.waiting.drain(..) {
-                    self.calls.push(within(self.clock.clone(), line.clone(), id, call).boxed());
+                    let late = (!call.is_patient()).then(|| self.around.clock.now() + DEADLINE);
+                    let (abort, registration) = AbortHandle::new_pair();
+                    let open =
+                        Open { endpoint: line.endpoint.clone(), late, deed: Deed::of(&call), orphan: false, abort };
+                    self.open.insert(id, open);
+                    let answer = within(self.around.clock.clone(), line.clone(), id, call, late);
+                    self.calls.push(Abortable::new(answer, registration).map(Result::ok).boxed());
                 }
                 if let Some(watching) = self.watch.as_mut().filter(|watching| watching.events.is_none()) {
                     let (range, from) = (watching.range.clone(), watching.from);
@@ -260,6 +384,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
     }
 
     fn answered(&mut self, Answered { call, endpoint, answer }: Answered) {
+        let open = self.open.remove(&call);
         let answer = answer.map_err(|error| {
             debug!(client = %self.id, %error, "a call failed");
             if calls::is_lease_gone(&error) {
@@ -271,31 +396,49 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             self.give_up(endpoint);
             Failure::Unanswered
         });
-        if let Ok(Answer::Granted { lease, .. }) = answer {
-            self.lease = Some(lease);
+        let Some(open) = open else { return };
+        self.left.note(open.deed, &answer);
+        if !open.orphan {
+            self.known.push_back(Input::Answer(call, answer));
         }
-        self.known.push_back(Input::Answer(call, answer));
     }
 
-    /// Leaves a member that does not answer as it should, and the watch there with it: of a
-    /// member that stands still a watch would never tell anything again.
+    /// Leaves a member that does not answer as it should, and what waits there with it: of a
+    /// member that stands still a watch would never tell anything again, and no turn come.
     fn give_up(&mut self, endpoint: String) {
         // Of several calls that fail on one connection the first did this.
-        if matches!(&self.line, Connection::Up(line) if line.endpoint == endpoint) {
-            self.line = Connection::Down(Some(endpoint));
-            self.known.extend(self.watch.take().map(|watching| Input::WatchLost(watching.id)));
+        if !matches!(&self.line, Connection::Up(line) if line.endpoint == endpoint) {
+            return;
         }
+        self.known.extend(self.watch.take().map(|watching| Input::WatchLost(watching.id)));
+        let patient = |_: &CallId, open: &mut Open| open.late.is_none() && open.endpoint == endpoint;
+        for (call, open) in self.open.extract_if(.., patient) {
+            open.abort.abort();
+            self.known.push_back(Input::Answer(call, Err(Failure::Unanswered)));
+        }
+        self.line = Connection::Down(Some(endpoint));
     }
 }
 
 /// One call with its deadline by the cluster's clock.
-async fn within<E: Services>(clock: Clock, Line { etcd, endpoint }: Line<E>, call: CallId, what: Call) -> Answered {
-    let (late, is_patient) = (clock.now() + DEADLINE, what.is_patient());
+async fn within<E: Services>(
+    clock: Clock,
+    Line { etcd, endpoint }: Line<E>,
+    call: CallId,
+    what: Call,
+    late: Option<ClusterTime>,
+) -> Answered {
+    let too_late = async {
+        match late {
+            Some(late) => clock.until(late).await,
+            None => std::future::pending().await,
+        }
+    };
     let answer = tokio::select! {
         // An answer that is there counts, however late it is read.
         biased;
         answer = calls::make(&etcd, what) => answer,
-        () = clock.until(late), if !is_patient => {
+        () = too_late => {
             let (doing, endpoint) = ("wait for an answer".into(), endpoint.clone());
             Err(PortError::Deadline { doing, endpoint, after: DEADLINE })
         }

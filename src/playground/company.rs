@@ -2,47 +2,101 @@
 //!
 //! ```text
 //!   Client ─┐
-//!   Client ─┼─ notes (bounded) ─► judge ─► Tally
+//!   Client ─┼─ notes (bounded) ─► judge ─► Tally ─► View: pictures, a look at the books
 //!   Journal ┘
+//!      ▲
+//!   Control: orders, such as a pause, or more clients
 //! ```
+//!
+//! Orders are followed by the clients' tasks. Only the revocation of a lease is made by the
+//! company itself, on a connection of its own: it is done to a client and not by it.
 
 use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::client::Client;
-use super::dial::Dial;
+use super::caretaker::{Care, Caretaker};
+use super::client::{Around, Client};
+use super::dial::{Dial, Limited};
 use super::journal::Journal;
-use super::{Cast, ClientId, Contender, Note, Seen, Tally};
+use super::left::Left;
+use super::publish::{Desk, Title, View};
+use super::resource::Ledgers;
+use super::tally::Happening;
+use super::{Cast, ClientId, Contender, Habits, Note, Seen, Tally, Told, What, whom};
 use crate::chance::Chance;
-use crate::domain::{KeyRange, Term};
+use crate::domain::escape::escape;
+use crate::domain::play::{Expected, Ill, Narration, Order, PlayPicture};
+use crate::domain::{Key, KeyRange, Term};
 use crate::pace::Clock;
-use crate::recipe::Input;
 
 /// Notes that wait for the judge; beyond them clients wait.
 const NOTES: usize = 1024;
 
+/// How many of them the judge takes in at once.
+const AT_ONCE: usize = 64;
+
 /// What is done to a client and waits for it.
-const FAULTS: usize = 8;
+const ILLS: usize = 8;
 
 /// How long the judge waits for the rest of the evidence when the clients are gone.
 const REST: Duration = Duration::from_secs(2);
 
 /// A company on a cluster. When it is dropped everything ends, without the farewell.
-#[derive(Debug)]
 pub struct Company {
-    clients: JoinSet<()>,
-    faults: BTreeMap<ClientId, mpsc::Sender<Input>>,
+    troupe: Arc<Troupe>,
     leave: CancellationToken,
     journal: JoinHandle<()>,
-    judge: JoinHandle<Tally>,
+    judge: JoinHandle<()>,
     /// What the judge knows.
     open: watch::Receiver<Open>,
     notes: mpsc::Sender<Note>,
     all: DropGuard,
+}
+
+/// How a run begins.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Begin {
+    /// What everybody's times follow from.
+    pub seed: u64,
+    /// The term that the cluster was in when its clock began, for who started it.
+    pub term: Option<Term>,
+    /// Whether keys of others may be there already.
+    pub join: bool,
+}
+
+/// Why a company does not begin.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum StartError {
+    /// Somebody else's keys are there.
+    #[error(
+        "keys of another run, or of somebody else, are below {prefix}: {keys}{more}. Wait until they are gone, or \
+         begin among them with --join",
+        more = if *.more > 0 { format!(" and {more} more") } else { String::new() }
+    )]
+    Taken {
+        /// What the keys of the run begin with, escaped.
+        prefix: String,
+        /// The first of those that are there, escaped.
+        keys: String,
+        /// How many there are beside these.
+        more: usize,
+    },
+    /// The journal or the judge has ended.
+    #[error("the run ended before it began")]
+    Ended,
+}
+
+/// Orders to a company, from wherever. Clones give orders to the same one.
+#[derive(Clone)]
+pub struct Control {
+    troupe: Weak<Troupe>,
+    view: View,
 }
 
 /// How far the evidence has come.
@@ -54,114 +108,308 @@ struct Open {
     pending: usize,
 }
 
+/// The clients and what it takes to have more of them.
+struct Troupe {
+    view: View,
+    crew: Mutex<Crew>,
+    hire: Box<dyn Fn(&mut Crew, ClientId, Habits) + Send + Sync>,
+    care: Box<dyn Care>,
+    /// What those do that join.
+    model: Option<Habits>,
+    notes: mpsc::WeakSender<Note>,
+}
+
+#[derive(Default)]
+struct Crew {
+    clients: JoinSet<Left>,
+    ills: BTreeMap<ClientId, mpsc::Sender<Ill>>,
+    /// What those left that ended.
+    left: Left,
+    /// Whether the run is over and nobody can join any more.
+    over: bool,
+}
+
 impl Company {
     /// Reads the store, then lets the clients of `cast` begin; `dial` tells each how to connect, and
-    /// the journal, which has the number 0. A `began` term is the one the cluster was in when
-    /// its clock began, for who started it.
+    /// the journal and the company itself, which have the number 0.
     ///
     /// It returns when the clients have begun, so not before the cluster answers.
+    ///
+    /// # Errors
+    /// When there are keys already below the prefix of the cast, unless the run is to join them.
     pub async fn start<D: Dial>(
         cast: &Cast,
-        seed: u64,
-        dial: impl Fn(u32) -> D,
+        begin: Begin,
+        dial: impl Fn(u32) -> D + Send + Sync + 'static,
         clock: &Clock,
-        began: Option<Term>,
-    ) -> Self {
+    ) -> Result<Self, StartError> {
         let (notes, read) = mpsc::channel(NOTES);
         let all = CancellationToken::new();
         let leave = all.child_token();
-        let mut tally = Tally::new(cast.locks());
-        if let Some(term) = began {
+        let mut tally = Tally::new(cast.clients.iter().map(|(id, habits)| (*id, habits)), &cast.resources);
+        if let Some(term) = begin.term {
             tally.begins(term);
         }
+        let view = View::new(Desk { tally, ..Desk::default() }, Title::of(cast), clock.clone());
         let (judged, mut open) = watch::channel(Open::default());
-        let judge = tokio::spawn(judge(tally, read, judged));
+        let judge = tokio::spawn(judge(view.clone(), read, judged));
         let range = KeyRange::prefix(&cast.prefix);
-        let journal = Journal::new(dial(0), clock.clone(), range, notes.clone());
-        let ended = all.clone();
-        let journal = tokio::spawn(async move {
-            tokio::select! {
-                // The end first, then the work.
-                biased;
-                () = ended.cancelled() => {}
-                () = journal.run() => {}
+        let journal = Journal::new(dial(0), clock.clone(), range.clone(), notes.clone());
+        let journal = tokio::spawn({
+            let ended = all.clone();
+            async move {
+                tokio::select! {
+                    // The end first, then the work.
+                    biased;
+                    () = ended.cancelled() => {}
+                    () = journal.run() => {}
+                }
             }
         });
-        let mut company = Self {
-            clients: JoinSet::new(),
-            faults: BTreeMap::new(),
-            leave,
-            journal,
-            judge,
-            open: open.clone(),
-            notes,
-            all: all.drop_guard(),
+        let all = all.drop_guard();
+        open.wait_for(|open| open.read).await.map_err(|_| StartError::Ended)?;
+        if !begin.join {
+            view.look(|tally| is_free(tally, &cast.prefix))?;
+        }
+        let care = Box::new(Caretaker::new(dial(0), range));
+        let around = Surroundings {
+            clock: clock.clone(),
+            notes: notes.clone(),
+            ledgers: Ledgers::new(&cast.resources),
+            view: view.clone(),
+            leave: leave.clone(),
+            seed: begin.seed,
         };
-        // The judge is there as long as the company is.
-        let _ = open.wait_for(|open| open.read).await;
+        let limit = Limited::limit();
+        let hire = Box::new(move |crew: &mut Crew, id: ClientId, habits| {
+            around.hire(crew, id, habits, Limited::new(dial(id.0), limit.clone()));
+        });
+        let model = cast.clients.iter().find(|(_, habits)| habits.lock() == cast.lock);
+        let troupe = Troupe {
+            view,
+            crew: Mutex::default(),
+            hire,
+            care,
+            model: model.map(|(_, habits)| habits.clone()),
+            notes: notes.downgrade(),
+        };
         for (id, habits) in &cast.clients {
-            let contender = Contender::new(habits.clone(), Chance::new(seed, u64::from(id.0)));
-            let client = Client::new(*id, contender, dial(id.0), clock.clone(), company.notes.clone());
-            let (faults, done) = mpsc::channel(FAULTS);
-            company.faults.insert(*id, faults);
-            company.clients.spawn(client.run(done, company.leave.clone()));
+            (troupe.hire)(&mut troupe.crew(), *id, habits.clone());
         }
-        company
+        Ok(Self { troupe: Arc::new(troupe), leave, journal, judge, open, notes, all })
     }
 
-    /// Does something to a client; whether it takes it.
-    pub async fn fault(&self, client: ClientId, fault: Input) -> bool {
-        match self.faults.get(&client) {
-            Some(faults) => faults.send(fault).await.is_ok(),
-            None => false,
-        }
+    /// Does what is ordered.
+    ///
+    /// # Errors
+    /// In words, what cannot be done and what can.
+    pub async fn order(&self, order: Order) -> Result<(), String> {
+        self.troupe.order(order).await
     }
 
-    /// Lets the clients give up what they have, waits for the rest of the evidence, and ends.
+    /// Tells the judge of something that is not a client's, such as a fault of the cluster.
+    pub fn note(&self, what: Happening) {
+        self.troupe.view.note(what);
+    }
+
+    /// What the director has told last, and how what is expected stands, for pictures to show.
+    pub fn set_told(&self, narration: Option<Narration>, expectations: Vec<Expected>) {
+        self.troupe.view.set_told(narration, expectations);
+    }
+
+    /// The run now, with what happened since the moment of this number.
+    pub fn picture(&self, since: u64) -> PlayPicture {
+        self.troupe.view.picture(since)
+    }
+
+    /// A look at the run from elsewhere.
+    pub fn view(&self) -> View {
+        self.troupe.view.clone()
+    }
+
+    /// Orders to it from elsewhere.
+    pub fn control(&self) -> Control {
+        Control { troupe: Arc::downgrade(&self.troupe), view: self.view() }
+    }
+
+    /// Lets the clients give up what they have, takes back what some of them could not, waits for
+    /// the rest of the evidence, and ends.
     pub async fn stop(mut self) -> Tally {
         // When nobody reads it the judge is gone, and so is what it would have told.
         let _ = self.notes.send(Note::End).await;
         self.leave.cancel();
-        while let Some(ended) = self.clients.join_next().await {
-            resume_panic(ended);
+        let (mut clients, mut left) = {
+            let mut crew = self.troupe.crew();
+            crew.over = true;
+            (std::mem::take(&mut crew.clients), std::mem::take(&mut crew.left))
+        };
+        while let Some(ended) = clients.join_next().await {
+            left.extend(resume_panic(ended).unwrap_or_default());
         }
+        self.troupe.care.tidy(left).await;
         let _ = tokio::time::timeout(REST, self.open.wait_for(|open| open.pending == 0)).await;
-        drop((self.all, self.notes));
+        let view = self.view();
+        drop((self.all, self.notes, self.troupe));
         resume_panic(self.journal.await);
-        match self.judge.await {
-            Ok(tally) => tally,
-            Err(ended) => {
-                resume_panic(Err(ended));
-                Tally::default()
+        resume_panic(self.judge.await);
+        view.close()
+    }
+}
+
+impl Control {
+    /// Does what is ordered.
+    ///
+    /// # Errors
+    /// In words, what cannot be done and what can; or that the run is over.
+    pub async fn order(&self, order: Order) -> Result<(), String> {
+        match self.troupe.upgrade() {
+            Some(troupe) => troupe.order(order).await,
+            None => Err("the run is over".into()),
+        }
+    }
+
+    /// A look at the run.
+    pub const fn view(&self) -> &View {
+        &self.view
+    }
+}
+
+impl Troupe {
+    async fn order(&self, order: Order) -> Result<(), String> {
+        match order {
+            Order::Add(count) => self.add(count),
+            Order::Client(whom, ill) => {
+                let client = self.view.look(|tally| {
+                    let client = whom::meant(tally, self.view.lock(), whom)?;
+                    whom::possible(tally, client, ill).map(|()| client)
+                })?;
+                self.suffer(client, ill).await
             }
         }
     }
+
+    async fn suffer(&self, client: ClientId, ill: Ill) -> Result<(), String> {
+        if ill == Ill::Revoke {
+            let lease = self.view.look(|tally| tally.clients().get(&client).map(|client| client.lease()));
+            self.care.revoke(lease.unwrap_or_default()).await?;
+            if let Some(notes) = self.notes.upgrade() {
+                let told = Told { at: self.view.now(), client, what: What::Suffers(ill) };
+                // When nobody reads it the run is over.
+                let _ = notes.send(Note::Client(told)).await;
+            }
+            return Ok(());
+        }
+        let ills = self.crew().ills.get(&client).cloned();
+        match ills {
+            Some(ills) => ills.send(ill).await.map_err(|_| format!("{client} has ended")),
+            None => Err(format!("there is no {client}")),
+        }
+    }
+
+    fn add(&self, count: u16) -> Result<(), String> {
+        let mut crew = self.crew();
+        if crew.over {
+            return Err("the run is over".into());
+        }
+        crew.reap();
+        let (habits, ids) = {
+            let tally = &mut self.view.desk().tally;
+            let next = ClientId(tally.clients().keys().last().map_or(1, |last| last.0 + 1));
+            let (habits, ids) = whom::joining(self.model.as_ref(), self.view.lock(), next, count)?;
+            for id in &ids {
+                tally.join(*id, &habits);
+            }
+            (habits, ids)
+        };
+        for id in ids {
+            (self.hire)(&mut crew, id, habits.clone());
+        }
+        Ok(())
+    }
+
+    fn crew(&self) -> MutexGuard<'_, Crew> {
+        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Crew {
+    /// Keeps what those left that have ended.
+    fn reap(&mut self) {
+        while let Some(ended) = self.clients.try_join_next() {
+            self.left.extend(resume_panic(ended).unwrap_or_default());
+        }
+        self.ills.retain(|_, ills| !ills.is_closed());
+    }
+}
+
+/// What all clients stand in.
+struct Surroundings {
+    clock: Clock,
+    notes: mpsc::Sender<Note>,
+    ledgers: Ledgers,
+    view: View,
+    leave: CancellationToken,
+    seed: u64,
+}
+
+impl Surroundings {
+    fn hire<D: Dial>(&self, crew: &mut Crew, id: ClientId, habits: Habits, dial: D) {
+        let around = Around {
+            clock: self.clock.clone(),
+            notes: self.notes.clone(),
+            ledgers: self.ledgers.clone(),
+            traffic: self.view.look(|tally| tally.traffic(&habits.lock())),
+        };
+        let contender = Contender::new(habits, Chance::new(self.seed, u64::from(id.0)));
+        let client = Client::new(id, contender, dial, around);
+        let (ills, done) = mpsc::channel(ILLS);
+        crew.ills.insert(id, ills);
+        crew.clients.spawn(client.run(done, self.leave.clone()));
+    }
+}
+
+/// Whether nobody was there when the store was first read.
+fn is_free(tally: &Tally, prefix: &Key) -> Result<(), StartError> {
+    let (some, all) = tally.found();
+    if all == 0 {
+        return Ok(());
+    }
+    let keys: Vec<_> = some.iter().map(|key| escape(key)).collect();
+    let (prefix, more) = (escape(prefix).into_owned(), all - keys.len());
+    Err(StartError::Taken { prefix, keys: keys.join(", "), more })
 }
 
 /// Takes in what is noted until nobody notes any more.
-async fn judge(mut tally: Tally, mut notes: mpsc::Receiver<Note>, judged: watch::Sender<Open>) -> Tally {
+async fn judge(view: View, mut notes: mpsc::Receiver<Note>, judged: watch::Sender<Open>) {
     let mut read = false;
-    while let Some(note) = notes.recv().await {
-        match note {
-            Note::End => tally.ends(),
-            Note::Client(told) => tally.told(&told),
-            Note::Store(at, Seen::Changed(changes)) => tally.changed(at, &changes),
-            Note::Store(at, Seen::Term(term)) => tally.term_led(at, term),
-            Note::Store(_, Seen::Listed { revision, keys }) => {
-                tally.listed(revision, &keys);
-                read = true;
+    let mut noted = Vec::with_capacity(AT_ONCE);
+    while notes.recv_many(&mut noted, AT_ONCE).await > 0 {
+        let pending = {
+            let tally = &mut view.desk().tally;
+            for note in noted.drain(..) {
+                read |= matches!(note, Note::Store(_, Seen::Listed { .. }));
+                take_in(tally, note);
             }
-        }
-        let open = Open { read, pending: tally.pending() };
+            tally.pending()
+        };
+        let open = Open { read, pending };
         judged.send_if_modified(|known| std::mem::replace(known, open) != open);
     }
-    tally
 }
 
-fn resume_panic(ended: Result<(), tokio::task::JoinError>) {
-    if let Err(ended) = ended
-        && ended.is_panic()
-    {
-        std::panic::resume_unwind(ended.into_panic());
+fn take_in(tally: &mut Tally, note: Note) {
+    match note {
+        Note::End => tally.ends(),
+        Note::Client(told) => tally.told(&told),
+        Note::Store(at, Seen::Changed(changes)) => tally.changed(at, &changes),
+        Note::Store(at, Seen::Term(term)) => tally.term_led(at, term),
+        Note::Store(_, Seen::Listed { revision, keys }) => tally.listed(revision, &keys),
+    }
+}
+
+fn resume_panic<T>(ended: Result<T, tokio::task::JoinError>) -> Option<T> {
+    match ended {
+        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
+        ended => ended.ok(),
     }
 }

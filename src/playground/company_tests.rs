@@ -5,13 +5,13 @@ use std::time::Duration;
 use tokio::time::sleep;
 
 use super::dial::{Dial, Line};
-use super::{Cast, ClientId, Company, Summary};
+use super::{Begin, Cast, ClientId, Company, Summary};
+use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{ClusterTime, Speed};
 use crate::domain::{KeyRange, Timestamp};
 use crate::pace::Reins;
 use crate::port::memory::Memory;
 use crate::port::{self, Etcd, Range};
-use crate::recipe::Input;
 
 /// The one member there is.
 #[derive(Clone)]
@@ -31,8 +31,14 @@ async fn start(speed: Speed) -> (Memory, Company, Reins) {
     let clock = reins.clock();
     let read = clock.clone();
     let etcd = Memory::new(port::Clock::new(move || Timestamp(i64::try_from(read.now().0 / 1000).unwrap_or(i64::MAX))));
-    let company = Company::start(&Cast::demo(8), 7, |_| Only(etcd.clone()), &clock, None).await;
+    let only = Only(etcd.clone());
+    let begin = Begin { seed: 7, ..Begin::default() };
+    let company = Company::start(&Cast::demo(8), begin, move |_| only.clone(), &clock).await.unwrap();
     (etcd, company, reins)
+}
+
+fn to(client: u32, ill: Ill) -> Order {
+    Order::Client(Whom::Client(ClientId(client)), ill)
 }
 
 async fn left(etcd: &Memory) -> (usize, usize) {
@@ -60,7 +66,7 @@ async fn a_crashed_client_is_seen_to_expire_and_comes_back() {
     let (etcd, company, _reins) = start(Speed(1000)).await;
     sleep(Duration::from_secs(2)).await;
     for client in 1..=3 {
-        assert!(company.fault(ClientId(client), Input::Crash).await);
+        company.order(to(client, Ill::Crash)).await.unwrap();
     }
     sleep(Duration::from_secs(20)).await;
     etcd.settle();
@@ -91,15 +97,16 @@ async fn a_holder_that_stands_still_past_its_lease_is_found_out() {
     sleep(Duration::from_secs(2)).await;
     // One of them holds at this moment, and will believe it for 8 s more.
     for client in 1..=8 {
-        company.fault(ClientId(client), Input::Pause).await;
+        company.order(to(client, Ill::Pause)).await.unwrap();
     }
     sleep(Duration::from_secs(7)).await;
     etcd.settle();
     for client in 2..=8 {
-        company.fault(ClientId(client), Input::Resume).await;
+        // One of them is clumsy and crashes also while it stands still.
+        let _ = company.order(to(client, Ill::Resume)).await;
     }
     sleep(Duration::from_secs(4)).await;
-    company.fault(ClientId(1), Input::Resume).await;
+    company.order(to(1, Ill::Resume)).await.unwrap();
     sleep(Duration::from_secs(4)).await;
     let summary = summary(company).await;
     assert!(summary.main().unwrap().lost > 0, "{:?}", summary.locks);

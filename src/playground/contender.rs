@@ -169,11 +169,13 @@ impl Contender {
     /// A client with these habits, whose times follow from `chance`.
     pub fn new(habits: Habits, chance: Chance) -> Self {
         let lock = habits.role(&chance).activity();
-        let mut session = Session::new(habits.ttl);
-        if let Some(every) = habits.heartbeat {
-            session.step(ClusterTime(0), Input::Heartbeat(every));
-        }
+        let session = Session::new(habits.ttl).every(habits.heartbeat);
         Self { habits, chance, phase: Phase::Out, session, lock, missed: None }
+    }
+
+    /// How it behaves.
+    pub const fn habits(&self) -> &Habits {
+        &self.habits
     }
 
     /// Where it stands in its lock.

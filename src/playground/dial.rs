@@ -1,7 +1,10 @@
 //! How a client comes by a connection, and by another one when it is lost.
 
 use std::future::Future;
+use std::sync::Arc;
 use std::time::Duration;
+
+use tokio::sync::Semaphore;
 
 use crate::config::Connection;
 use crate::port::{Client, Pool, Services};
@@ -9,6 +12,14 @@ use crate::port::{Client, Pool, Services};
 /// How long a call waits at most by the wall's clock. Long: what counts is the cluster's clock,
 /// which may run slowly or stand.
 const PATIENCE: Duration = Duration::from_hours(24);
+
+/// How many clients of a company dial at the same time; the others wait for their turn.
+const DIALLING: usize = 64;
+
+/// How many connections a company has at most. Beyond that clients share them: with one for each
+/// of a thousand clients, and a member's end of it in the same program, most machines' limit of
+/// open files would be reached.
+const LINES: usize = 96;
 
 /// Where connections come from.
 pub trait Dial: Clone + Send + Sync + 'static {
@@ -31,8 +42,39 @@ pub struct Line<E> {
     pub endpoint: String,
 }
 
+/// A way to connect that waits until not too many others connect.
+#[derive(Clone, Debug)]
+pub struct Limited<D> {
+    dial: D,
+    limit: Arc<Semaphore>,
+}
+
+impl Limited<()> {
+    /// What those share that are not to dial all at once.
+    pub fn limit() -> Arc<Semaphore> {
+        Arc::new(Semaphore::new(DIALLING))
+    }
+}
+
+impl<D: Dial> Limited<D> {
+    /// This way, within that limit.
+    pub const fn new(dial: D, limit: Arc<Semaphore>) -> Self {
+        Self { dial, limit }
+    }
+}
+
+impl<D: Dial> Dial for Limited<D> {
+    type Etcd = D::Etcd;
+
+    async fn dial(&self, lost: Option<&str>) -> Result<Line<D::Etcd>, String> {
+        // It is never closed, and if it were there would be no limit.
+        let _turn = self.limit.acquire().await;
+        self.dial.dial(lost).await
+    }
+}
+
 /// The members of a cluster, those of each client in another order, so that clients are spread
-/// over members as in real life.
+/// over members as in real life. The first hundred or so have a connection each.
 #[derive(Clone, Debug)]
 pub struct Members {
     pools: Vec<Pool>,
@@ -41,12 +83,14 @@ pub struct Members {
 impl Members {
     /// The members that these settings name.
     pub fn new(connection: &Connection) -> Self {
-        let turned = |by| {
+        let members = connection.endpoints.len().max(1);
+        let turned = |number: usize| {
             let mut connection = connection.clone();
-            connection.endpoints.rotate_left(by);
+            connection.endpoints.rotate_left(number % members);
             Pool::new(connection)
         };
-        Self { pools: (0..connection.endpoints.len().max(1)).map(turned).collect() }
+        // As many for each order of members.
+        Self { pools: (0..LINES.next_multiple_of(members)).map(turned).collect() }
     }
 
     /// As the `number`th client sees them.

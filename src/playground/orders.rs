@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use super::{Contender, Habits, LockOf, Span};
 use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Key, KeyRange, Revision};
-use crate::recipe::testing::Store;
+use crate::domain::{KeyRange, KeyValue, Revision};
+use crate::recipe::testing::{Store, Turn};
 use crate::recipe::{Belief, Call, CallId, Command, Failure, Input, Kind, Mistakes, Recipe, Timer, WatchId};
 
 type Who = usize;
@@ -31,6 +31,10 @@ enum Letter {
     ToStore(Who, CallId, Call),
     /// Nobody waits for its answer any more.
     Late(Call),
+    /// Lies at the store until its turn comes.
+    Waiting(Who, CallId, Turn),
+    /// The same whose caller has gone, which the server will notice.
+    Orphan(Turn),
     ToClient(Who, Input),
 }
 
@@ -38,10 +42,12 @@ enum Letter {
 type Choice = (u16, u8);
 
 impl Table {
-    fn of(lock: &LockOf, clients: usize, mistakes: Mistakes) -> Self {
+    fn of(kind: Kind, clients: usize, mistakes: Mistakes) -> Self {
         let habits = Habits {
-            kind: kind(lock),
-            name: lock.name().clone(),
+            kind,
+            name: NAME.into(),
+            second: Some("/b".into()),
+            writes: Some(Duration::from_millis(700)),
             ttl: Duration::from_secs(5),
             think: Span::millis(0, 500),
             hold: Span::millis(0, 2_000),
@@ -81,12 +87,15 @@ impl Table {
                 Command::Set(timer, at) => {
                     self.timers.insert((who, timer), at);
                 }
+                Command::Abandon(id) => {
+                    self.letters = self.letters.drain(..).map(|letter| abandoned(letter, who, id)).collect();
+                }
                 Command::Crashed => {
                     self.watches.remove(&who);
                     self.timers.retain(|(of, _), _| *of != who);
                     self.letters = self.letters.drain(..).filter_map(|letter| outlives(letter, who)).collect();
                 }
-                Command::Abandon(_) | Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
+                Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
             }
         }
         if before != Belief::Holding && self.clients[who].standing().belief == Belief::Holding {
@@ -134,15 +143,28 @@ impl Table {
     fn deliver(&mut self, letter: Letter, fate: u8) {
         match letter {
             Letter::ToClient(who, input) => self.tell(who, input),
-            Letter::Late(call) => {
-                let _ = self.store.ask(self.now, &call);
+            Letter::Late(call) => self.done_for_nobody(&call),
+            Letter::Orphan(turn) => self.store.hang_up(turn),
+            Letter::Waiting(who, id, turn) if fate < 10 => {
+                self.letters.push(Letter::Orphan(turn));
+                self.letters.push(Letter::ToClient(who, Input::Answer(id, Err(Failure::Unanswered))));
+            }
+            Letter::Waiting(who, id, turn) => self.letters.push(match self.store.answer(&turn) {
+                Some(answer) => Letter::ToClient(who, Input::Answer(id, Ok(answer))),
+                None => Letter::Waiting(who, id, turn),
+            }),
+            Letter::ToStore(who, id, call) if call.is_patient() && fate >= 60 => {
+                self.letters.push(match self.store.enqueue(self.now, &call) {
+                    Ok(turn) => Letter::Waiting(who, id, turn),
+                    Err(failure) => Letter::ToClient(who, Input::Answer(id, Err(failure))),
+                });
             }
             Letter::ToStore(who, id, call) => {
                 let answer = match fate {
                     // Lost on the way there, on the way back, or stuck.
                     0..20 => Err(Failure::Unanswered),
                     20..40 => {
-                        let _ = self.store.ask(self.now, &call);
+                        self.done_for_nobody(&call);
                         Err(Failure::Unanswered)
                     }
                     40..60 => {
@@ -154,6 +176,23 @@ impl Table {
                 self.letters.push(Letter::ToClient(who, Input::Answer(id, answer)));
             }
         }
+    }
+
+    fn done_for_nobody(&mut self, call: &Call) {
+        if call.is_patient() {
+            self.letters.extend(self.store.enqueue(self.now, call).map(Letter::Orphan));
+        } else {
+            let _ = self.store.ask(self.now, call);
+        }
+    }
+
+    /// The oldest letter that something comes of.
+    fn next_letter(&self) -> Option<usize> {
+        let moves = |letter: &Letter| match letter {
+            Letter::Waiting(.., turn) => self.store.answer(turn).is_some(),
+            _ => true,
+        };
+        self.letters.iter().position(moves)
     }
 
     fn tell_news(&mut self, who: Who, fate: u8) {
@@ -169,25 +208,32 @@ impl Table {
     }
 
     /// Who believes that it holds and is not first.
-    fn wrong(&self, lock: &LockOf) -> Option<Who> {
-        let prefix = match lock {
-            LockOf::Queue(name) => [name, &b"/"[..]].concat(),
-            LockOf::SingleKey(name) | LockOf::Watched(name) => name.to_vec(),
-        };
-        let first = self.store.first(&prefix);
+    fn wrong(&self) -> Option<Who> {
         self.clients.iter().position(|client| {
             let standing = client.standing();
-            let is_first = || first.is_some_and(|kv| kv.lease == standing.lease && kv.key == standing.key);
-            standing.belief == Belief::Holding && !is_first()
+            let first = match client.habits().lock() {
+                LockOf::Queue(name) => self.store.first(&[&*name, &b"/"[..]].concat()),
+                LockOf::SingleKey(name) | LockOf::Watched(name) => self.store.first(&name),
+            };
+            // A key whose lease comes late hangs on none at first.
+            let is_own = |kv: &KeyValue| kv.lease == standing.lease || kv.lease.is_none();
+            let is_first = || first.is_some_and(|kv| is_own(kv) && kv.key == standing.key);
+            let is_pair = client.habits().kind == Kind::Pair;
+            let has_second = || self.store.first(b"/b/").is_some_and(is_own);
+            standing.belief == Belief::Holding && !(is_first() && (!is_pair || has_second()))
         })
     }
 }
 
-/// The recipe that takes such a lock.
-const fn kind(lock: &LockOf) -> Kind {
-    match lock {
-        LockOf::Queue(_) => Kind::Queue,
-        LockOf::SingleKey(_) | LockOf::Watched(_) => Kind::SingleKey,
+/// The lock of all these clients.
+const NAME: &str = "/a";
+
+/// What becomes of a client's letters when it gives up a call.
+fn abandoned(letter: Letter, client: Who, call: CallId) -> Letter {
+    match letter {
+        Letter::Waiting(who, id, turn) if who == client && id == call => Letter::Orphan(turn),
+        Letter::ToStore(who, id, what) if who == client && id == call => Letter::Late(what),
+        letter => letter,
     }
 }
 
@@ -195,6 +241,7 @@ const fn kind(lock: &LockOf) -> Kind {
 fn outlives(letter: Letter, crashed: Who) -> Option<Letter> {
     match letter {
         Letter::ToStore(who, _, call) if who == crashed => Some(Letter::Late(call)),
+        Letter::Waiting(who, _, turn) if who == crashed => Some(Letter::Orphan(turn)),
         Letter::ToClient(who, _) if who == crashed => None,
         letter => Some(letter),
     }
@@ -204,11 +251,11 @@ fn choices(most: usize) -> impl Strategy<Value = Vec<Choice>> {
     proptest::collection::vec((any::<u16>(), any::<u8>()), 1..most)
 }
 
-fn check(lock: &LockOf, choices: Vec<Choice>) -> Result<(), TestCaseError> {
-    let mut table = Table::of(lock, 4, Mistakes::default());
+fn check(kind: Kind, mistakes: Mistakes, choices: Vec<Choice>) -> Result<(), TestCaseError> {
+    let mut table = Table::of(kind, 4, mistakes);
     for (at, choice) in choices.into_iter().enumerate() {
         table.happen(choice);
-        if let Some(who) = table.wrong(lock) {
+        if let Some(who) = table.wrong() {
             let standing = table.clients[who].standing();
             return Err(TestCaseError::fail(format!("choice {at}: {standing:?} is not first")));
         }
@@ -222,8 +269,8 @@ fn check(lock: &LockOf, choices: Vec<Choice>) -> Result<(), TestCaseError> {
             return Err(TestCaseError::fail(format!("held {before:?} times, then {:?}", table.held)));
         }
         let news = table.news();
-        if !table.letters.is_empty() {
-            let letter = table.letters.remove(0);
+        if let Some(letter) = table.next_letter() {
+            let letter = table.letters.remove(letter);
             table.deliver(letter, u8::MAX);
         } else if let Some(who) = news.first() {
             table.tell_news(*who, u8::MAX);
@@ -239,26 +286,62 @@ proptest! {
 
     #[test]
     fn in_no_order_does_a_queue_have_two_holders_or_forget_a_client(choices in choices(600)) {
-        check(&LockOf::Queue(Key::from("/a")), choices)?;
+        check(Kind::Queue, Mistakes::default(), choices)?;
     }
 
     #[test]
-    fn in_no_order_does_a_lock_of_one_key_have_two_holders_or_forget_a_client(choices in choices(600)) {
-        check(&LockOf::SingleKey(Key::from("/a")), choices)?;
+    fn in_no_order_does_a_lock_in_six_steps(choices in choices(600)) {
+        check(Kind::SixSteps, Mistakes::default(), choices)?;
     }
+
+    #[test]
+    fn in_no_order_does_a_herd(choices in choices(600)) {
+        check(Kind::Herd, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_an_election(choices in choices(600)) {
+        check(Kind::Election, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_a_lock_of_the_lock_api(choices in choices(600)) {
+        check(Kind::LockApi, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_an_election_of_the_election_api(choices in choices(600)) {
+        check(Kind::ElectionApi, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_a_pair_of_locks(choices in choices(600)) {
+        check(Kind::Pair, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_no_order_does_a_lock_of_one_key(choices in choices(600)) {
+        check(Kind::SingleKey, Mistakes::default(), choices)?;
+    }
+}
+
+/// Whether some of many orders of clients with these mistakes shows two holders.
+fn shows_two_holders(kind: Kind, mistakes: Mistakes) -> bool {
+    let mut chance = Chance::new(9, 0);
+    (0..200).any(|_| {
+        let mut table = Table::of(kind, 4, mistakes);
+        (0..600).any(|_| {
+            let drawn = chance.up_to(u64::MAX - 1).to_le_bytes();
+            table.happen((u16::from_le_bytes([drawn[0], drawn[1]]), drawn[2]));
+            table.wrong().is_some()
+        })
+    })
 }
 
 #[test]
 fn some_order_shows_the_missing_second_look() {
-    let lock = LockOf::Queue(Key::from("/a"));
-    let mut chance = Chance::new(9, 0);
-    let found = (0..200).any(|_| {
-        let mut table = Table::of(&lock, 4, Mistakes { no_recheck: true, ..Mistakes::default() });
-        (0..600).any(|_| {
-            let drawn = chance.up_to(u64::MAX - 1).to_le_bytes();
-            table.happen((u16::from_le_bytes([drawn[0], drawn[1]]), drawn[2]));
-            table.wrong(&lock).is_some()
-        })
-    });
-    assert!(found, "these tests would not notice a lock that is broken");
+    let wrong = Mistakes { no_recheck: true, ..Mistakes::default() };
+    for kind in [Kind::Queue, Kind::SixSteps, Kind::Herd, Kind::Election, Kind::Pair] {
+        assert!(shows_two_holders(kind, wrong), "these tests would not notice that {kind} is broken");
+    }
 }

@@ -6,18 +6,22 @@
 
 use std::time::Duration;
 
+use super::publish::{Desk, Title};
+use super::resource::Ledgers;
 use super::stage::Stage;
-use super::{Cast, ClientId, Contender, Tally, Told};
+use super::tally::Happening;
+use super::{Cast, ClientId, Contender, Habits, Tally, Told, whom};
 use crate::chance::Chance;
+use crate::domain::play::{Expected, Ill, Narration, Order, PlayPicture};
 use crate::domain::raft::{ClusterTime, Fault};
 use crate::domain::{KeyRange, Revision, Term};
 use crate::embedded::{self, Config};
-use crate::recipe::Input;
 
 mod cluster;
 mod requests;
 #[cfg(test)]
 mod tests;
+mod turn;
 
 use cluster::Embedded;
 
@@ -27,8 +31,12 @@ const FAREWELL: Duration = Duration::from_secs(3);
 /// A run that goes on as far as it is asked to.
 pub struct Rehearsal {
     stage: Stage<Embedded, Contender>,
-    tally: Tally,
+    desk: Desk,
+    title: Title,
     range: KeyRange,
+    seed: u64,
+    /// What those do that join.
+    model: Option<Habits>,
     /// The first revision that the judge does not know yet.
     next: Revision,
     /// The leader's term when it was looked at last.
@@ -38,16 +46,19 @@ pub struct Rehearsal {
 impl Rehearsal {
     /// The clients of `cast` begin on a cluster that begins with them.
     pub fn new(cast: &Cast, cluster: Config, seed: u64) -> Self {
-        let mut tally = Tally::new(cast.locks());
+        let mut tally = Tally::new(cast.clients.iter().map(|(id, habits)| (*id, habits)), &cast.resources);
         tally.begins(Term(0));
-        let stage = Stage::new(Embedded::new(embedded::Cluster::new(cluster)));
+        let mut stage = Stage::new(Embedded::new(embedded::Cluster::new(cluster)));
+        stage.ledgers = Ledgers::new(&cast.resources);
         let next = stage.cluster.revision().next();
         tally.listed(stage.cluster.revision(), &[]);
         let range = KeyRange::prefix(&cast.prefix);
-        let mut run = Self { stage, tally, range, next, term: Term(0) };
+        let model = cast.clients.iter().find(|(_, habits)| habits.lock() == cast.lock);
+        let model = model.map(|(_, habits)| habits.clone());
+        let (desk, title) = (Desk { tally, ..Desk::default() }, Title::of(cast));
+        let mut run = Self { stage, desk, title, range, seed, model, next, term: Term(0) };
         for (id, habits) in &cast.clients {
-            let client = Contender::new(habits.clone(), Chance::new(seed, u64::from(id.0)));
-            run.stage.enter(*id, client, &mut |told: Told| run.tally.told(&told));
+            run.enter(*id, habits);
         }
         run
     }
@@ -70,10 +81,65 @@ impl Rehearsal {
         self.stage.cluster.fault(self.stage.now(), fault)
     }
 
-    /// Does something to a client now.
-    pub fn tell(&mut self, client: ClientId, fault: Input) {
-        let tally = &mut self.tally;
-        self.stage.tell(client, fault, &mut |told: Told| tally.told(&told));
+    /// Does what is ordered, now.
+    ///
+    /// # Errors
+    /// In words, what cannot be done and what can.
+    pub fn order(&mut self, order: Order) -> Result<(), String> {
+        let tally = &self.desk.tally;
+        match order {
+            Order::Client(whom, ill) => {
+                let client = whom::meant(tally, self.title.lock(), whom)?;
+                whom::possible(tally, client, ill)?;
+                if ill == Ill::Revoke {
+                    let lease = tally.clients().get(&client).map(super::tally::OfClient::lease);
+                    self.stage.cluster.revoke(self.stage.now(), lease.unwrap_or_default());
+                }
+                self.suffer(client, ill);
+            }
+            Order::Add(count) => {
+                let next = ClientId(tally.clients().keys().last().map_or(1, |last| last.0 + 1));
+                let (habits, ids) = whom::joining(self.model.as_ref(), self.title.lock(), next, count)?;
+                for id in ids {
+                    self.desk.tally.join(id, &habits);
+                    self.enter(id, &habits);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells the judge of something that is not a client's.
+    pub fn note(&mut self, what: Happening) {
+        self.desk.tally.note(self.stage.now(), what);
+    }
+
+    /// The run now, with what happened since the moment of this number.
+    pub fn picture(&self, since: u64) -> PlayPicture {
+        self.desk.picture(&self.title, self.stage.now(), since)
+    }
+
+    /// What the director has told last, and how what is expected stands.
+    pub fn set_told(&mut self, narration: Option<Narration>, expectations: Vec<Expected>) {
+        self.desk.narration = narration;
+        self.desk.expectations = expectations;
+    }
+
+    /// The judge's books.
+    pub const fn tally(&self) -> &Tally {
+        &self.desk.tally
+    }
+
+    fn enter(&mut self, id: ClientId, habits: &Habits) {
+        let client = Contender::new(habits.clone(), Chance::new(self.seed, u64::from(id.0)));
+        let tally = &mut self.desk.tally;
+        let traffic = tally.traffic(&habits.lock());
+        self.stage.enter(id, client, traffic, &mut |told: Told| tally.told(&told));
+    }
+
+    fn suffer(&mut self, client: ClientId, ill: Ill) {
+        let tally = &mut self.desk.tally;
+        self.stage.suffer(client, ill, &mut |told: Told| tally.told(&told));
     }
 
     /// The cluster, to look at.
@@ -83,32 +149,35 @@ impl Rehearsal {
 
     /// Lets the clients give up what they have; what came of it all.
     pub fn stop(mut self) -> Tally {
-        self.tally.ends();
+        self.desk.tally.ends();
         let clients: Vec<_> = self.stage.clients.keys().copied().collect();
         for client in clients {
-            self.tell(client, Input::Stop);
+            self.suffer(client, Ill::Remove);
         }
         let end = self.stage.now() + FAREWELL;
         while !self.stage.clients.values().all(Contender::is_stopped) && self.step(end) {}
-        self.tally
+        self.desk.tally
     }
 
-    fn step(&mut self, until: ClusterTime) -> bool {
+    /// Lets the next thing happen, unless it is due after `until`; whether one did.
+    pub fn step(&mut self, until: ClusterTime) -> bool {
         let mut told = Vec::new();
         let stepped = self.stage.step(until, &mut |what| told.push(what));
+        let tally = &mut self.desk.tally;
+        told.iter().for_each(|told| tally.foresees(told));
         // The history first: what clients say rests on it.
         let changes = self.stage.cluster.changes(&self.range, self.next);
         if let Some((last, _)) = changes.last() {
             self.next = last.next();
-            self.tally.changed(self.stage.now(), &changes);
+            tally.changed(self.stage.now(), &changes);
         }
         let term = self.stage.cluster.led_term();
         if term > self.term {
             self.term = term;
-            self.tally.terms_were(&self.stage.cluster.inner().picture().terms);
+            tally.terms_were(&self.stage.cluster.inner().picture().terms);
         }
         for told in told {
-            self.tally.told(&told);
+            tally.told(&told);
         }
         stepped
     }

@@ -4,9 +4,13 @@
 //! passes as fast as its events can be computed. Two things that are due at the same time
 //! happen in the order in which they were asked for; what the cluster has to say comes first.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
+use super::resource::Ledgers;
+use super::skew::Skew;
+use super::traffic::Traffic;
 use super::{ClientId, Told, What};
+use crate::domain::play::Ill;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, Revision};
 use crate::recipe::{Call, CallId, Command, Input, Recipe, Timer, WatchId};
@@ -23,8 +27,14 @@ pub trait Cluster {
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision);
     /// A client wants to be told no more.
     fn unwatch(&mut self, client: ClientId, watch: WatchId);
+    /// A client waits no more for the answer to a call: where it waits for its turn, the place in
+    /// the queue is given up.
+    fn abandon(&mut self, client: ClientId, call: CallId);
     /// A client is no more: nothing reaches it any longer. What it asked for may still be done.
     fn forget(&mut self, client: ClientId);
+    /// A client's connection is cut: its watch is lost, and no call is answered, those under way
+    /// included; or it is mended.
+    fn cut(&mut self, client: ClientId, cut: bool);
 }
 
 /// Clients on a cluster.
@@ -34,18 +44,45 @@ pub struct Stage<C, R> {
     pub cluster: C,
     /// The clients.
     pub clients: BTreeMap<ClientId, R>,
+    /// What holders write to.
+    pub ledgers: Ledgers,
     now: ClusterTime,
+    surroundings: BTreeMap<ClientId, Surroundings>,
     /// Timers by when they are due and when they were set; and the other way round.
     due: BTreeMap<(ClusterTime, u64), (ClientId, Timer)>,
-    set: BTreeMap<(ClientId, Timer), (ClusterTime, u64)>,
+    set: BTreeMap<(ClientId, Timer), Set>,
     sets: u64,
+}
+
+/// What a client stands in.
+#[derive(Clone, Debug, Default)]
+struct Surroundings {
+    skew: Skew,
+    traffic: Traffic,
+}
+
+/// A timer that is set.
+#[derive(Clone, Copy, Debug)]
+struct Set {
+    /// When it goes off by the client's own clock.
+    own: ClusterTime,
+    /// Where it stands among those that are due.
+    due: (ClusterTime, u64),
 }
 
 impl<C: Cluster, R: Recipe> Stage<C, R> {
     /// A stage with this cluster and nobody on it.
     pub fn new(cluster: C) -> Self {
-        let (clients, due, set) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-        Self { cluster, clients, now: ClusterTime(0), due, set, sets: 0 }
+        Self {
+            cluster,
+            clients: BTreeMap::new(),
+            ledgers: Ledgers::default(),
+            now: ClusterTime(0),
+            surroundings: BTreeMap::new(),
+            due: BTreeMap::new(),
+            set: BTreeMap::new(),
+            sets: 0,
+        }
     }
 
     /// The time.
@@ -53,17 +90,45 @@ impl<C: Cluster, R: Recipe> Stage<C, R> {
         self.now
     }
 
-    /// A client enters and begins.
-    pub fn enter(&mut self, id: ClientId, client: R, told: &mut impl FnMut(Told)) {
+    /// A client enters and begins; what it asks for is counted by `traffic`.
+    pub fn enter(&mut self, id: ClientId, client: R, traffic: Traffic, told: &mut impl FnMut(Told)) {
         self.clients.insert(id, client);
+        self.surroundings.insert(id, Surroundings { traffic, ..Surroundings::default() });
         self.tell(id, Input::Start, told);
     }
 
-    /// Tells a client something now, such as a fault.
+    /// Tells a client something now.
     pub fn tell(&mut self, id: ClientId, input: Input, told: &mut impl FnMut(Told)) {
-        let Some(client) = self.clients.get_mut(&id) else { return };
-        for command in client.step(self.now, input) {
-            self.carry_out(id, command, told);
+        let mut inputs = VecDeque::from([input]);
+        while let Some(input) = inputs.pop_front() {
+            let Some(client) = self.clients.get_mut(&id) else { return };
+            let Surroundings { skew, traffic } = self.surroundings.entry(id).or_default().clone();
+            traffic.heard(&input);
+            for command in client.step(skew.own(self.now), input) {
+                traffic.asked(&command);
+                inputs.extend(self.carry_out(id, command, told));
+            }
+        }
+    }
+
+    /// Does something to a client now. What somebody else does to its lease is not the stage's.
+    pub fn suffer(&mut self, id: ClientId, ill: Ill, told: &mut impl FnMut(Told)) {
+        if !self.clients.contains_key(&id) {
+            return;
+        }
+        told(Told { at: self.now, client: id, what: What::Suffers(ill) });
+        match ill {
+            Ill::Pause => self.tell(id, Input::Pause, told),
+            Ill::Resume => self.tell(id, Input::Resume, told),
+            Ill::Crash => self.tell(id, Input::Crash, told),
+            Ill::Heartbeat(every) => self.tell(id, Input::Heartbeat(every), told),
+            Ill::Release => self.tell(id, Input::Release, told),
+            Ill::Hold(length) => self.tell(id, Input::Hold(length), told),
+            Ill::Remove => self.tell(id, Input::Stop, told),
+            Ill::Cut => self.cluster.cut(id, true),
+            Ill::Mend => self.cluster.cut(id, false),
+            Ill::Skew(millis) => self.skew(id, Skew::of(millis)),
+            Ill::Revoke => {}
         }
     }
 
@@ -92,31 +157,51 @@ impl<C: Cluster, R: Recipe> Stage<C, R> {
         while self.step(until, told) {}
     }
 
-    fn carry_out(&mut self, id: ClientId, command: Command, told: &mut impl FnMut(Told)) {
+    /// Does what a client wants; what it has to know at once.
+    fn carry_out(&mut self, id: ClientId, command: Command, told: &mut impl FnMut(Told)) -> Option<Input> {
+        let at = self.now;
+        let mut say = |what| told(Told { at, client: id, what });
         match command {
-            Command::Call(call, what) => self.cluster.ask(self.now, id, call, what),
-            Command::Watch { watch, range, from } => self.cluster.watch(self.now, id, watch, range, from),
+            Command::Call(call, what) => self.cluster.ask(at, id, call, what),
+            Command::Watch { watch, range, from } => self.cluster.watch(at, id, watch, range, from),
             Command::Unwatch(watch) => self.cluster.unwatch(id, watch),
-            Command::Set(timer, at) => self.set(id, timer, at),
-            Command::Report(standing) => told(Told { at: self.now, client: id, what: What::Stands(standing) }),
-            Command::Abandon(_) | Command::Write(_) | Command::Saw(_) => {}
+            Command::Set(timer, own) => self.set(id, timer, own),
+            Command::Report(standing) => say(What::Stands(standing)),
+            Command::Write(token) => {
+                return self.ledgers.write(token, |written| say(What::Wrote(written))).map(Input::Refused);
+            }
+            Command::Saw(sight) => say(What::Saw(sight)),
+            Command::Abandon(call) => self.cluster.abandon(id, call),
             Command::Crashed => {
                 self.forget(id);
-                told(Told { at: self.now, client: id, what: What::Crashed });
+                say(What::Crashed);
             }
             Command::Stopped => {
                 self.forget(id);
-                told(Told { at: self.now, client: id, what: What::Stopped });
+                say(What::Stopped);
             }
         }
+        None
     }
 
-    fn set(&mut self, id: ClientId, timer: Timer, at: ClusterTime) {
+    fn set(&mut self, id: ClientId, timer: Timer, own: ClusterTime) {
         self.sets += 1;
-        if let Some(before) = self.set.insert((id, timer), (at, self.sets)) {
-            self.due.remove(&before);
+        let skew = self.surroundings.get(&id).map_or(Skew::default(), |around| around.skew);
+        let due = (skew.world(own), self.sets);
+        if let Some(before) = self.set.insert((id, timer), Set { own, due }) {
+            self.due.remove(&before.due);
         }
-        self.due.insert((at, self.sets), (id, timer));
+        self.due.insert(due, (id, timer));
+    }
+
+    /// A client's clock is set, and its timers go by it.
+    fn skew(&mut self, id: ClientId, skew: Skew) {
+        self.surroundings.entry(id).or_default().skew = skew;
+        for (&of, set) in self.set.iter_mut().filter(|((client, _), _)| *client == id) {
+            self.due.remove(&set.due);
+            set.due.0 = skew.world(set.own);
+            self.due.insert(set.due, of);
+        }
     }
 
     fn forget(&mut self, id: ClientId) {

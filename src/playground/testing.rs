@@ -1,6 +1,6 @@
 //! A cluster for tests in virtual time: one store behind a network that is slow and forgetful.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::ClientId;
@@ -8,8 +8,8 @@ use super::stage::Cluster;
 use crate::chance::Chance;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyRange, Revision};
-use crate::recipe::testing::Store;
-use crate::recipe::{Call, CallId, Failure, Input, WatchId};
+use crate::recipe::testing::{Store, Turn};
+use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
 
 /// The cluster.
 #[derive(Debug)]
@@ -23,9 +23,12 @@ pub struct Town {
     /// What is on its way, by when it arrives; the number keeps equal times in order.
     ways: BTreeMap<(ClusterTime, u64), Way>,
     watches: BTreeMap<ClientId, Following>,
+    /// Calls that wait at the store for their turns.
+    turns: Vec<(ClientId, CallId, Turn)>,
     /// How many changes watches were woken for.
     announced: usize,
     sent: u64,
+    cut: BTreeSet<ClientId>,
 }
 
 #[derive(Debug)]
@@ -34,6 +37,8 @@ enum Way {
     ToClient(ClientId, Input),
     /// A watch is told what happened until then.
     Tell(ClientId, WatchId),
+    /// The store notices that the caller of this has gone.
+    HangUp(Turn),
 }
 
 #[derive(Debug)]
@@ -58,8 +63,10 @@ impl Town {
             now: ClusterTime(0),
             ways: BTreeMap::new(),
             watches: BTreeMap::new(),
+            turns: Vec::new(),
             announced: 0,
             sent: 0,
+            cut: BTreeSet::new(),
         }
     }
 
@@ -82,6 +89,34 @@ impl Town {
 
     fn is_lost(&mut self) -> bool {
         self.chance.in_thousand(self.loss)
+    }
+
+    /// What a call comes to at the store; nothing while it waits for its turn.
+    fn done(&mut self, at: ClusterTime, client: ClientId, id: CallId, call: &Call) -> Option<Result<Answer, Failure>> {
+        if !call.is_patient() {
+            return Some(self.store.ask(at, call));
+        }
+        match self.store.enqueue(at, call) {
+            Ok(turn) if self.is_lost() => {
+                self.send(Way::HangUp(turn));
+                Some(Err(Failure::Unanswered))
+            }
+            Ok(turn) => {
+                self.turns.push((client, id, turn));
+                None
+            }
+            Err(failure) => Some(Err(failure)),
+        }
+    }
+
+    /// Answers those whose turn has come.
+    fn take_turns(&mut self) {
+        let store = &self.store;
+        let come = self.turns.extract_if(.., |(.., turn)| store.answer(turn).is_some());
+        for (client, id, turn) in come.collect::<Vec<_>>() {
+            let answer = self.store.answer(&turn).ok_or(Failure::Unanswered);
+            self.send(Way::ToClient(client, Input::Answer(id, answer)));
+        }
     }
 
     /// Sends word to the watches that have something to tell and have not been sent it yet.
@@ -133,22 +168,28 @@ impl Cluster for Town {
                 Way::ToClient(client, input) => learnt.push((client, input)),
                 Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
                 Way::ToStore(client, id, call) => {
-                    let answer = self.store.ask(to, &call);
-                    if !self.is_lost() {
+                    let answer = self.done(to, client, id, &call);
+                    if let Some(answer) = answer.filter(|_| !self.is_lost() && !self.cut.contains(&client)) {
                         self.send(Way::ToClient(client, Input::Answer(id, answer)));
                     }
                 }
+                Way::HangUp(turn) => self.store.hang_up(turn),
             }
         }
+        self.take_turns();
         self.wake();
         learnt
     }
 
     fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
         self.now = now;
-        // Clients pass over a second answer to a call, so this one may come in any case.
-        self.send_at(now + PATIENCE, Way::ToClient(client, Input::Answer(id, Err(Failure::Unanswered))));
-        if !self.is_lost() {
+        let is_lost = self.is_lost() || self.cut.contains(&client);
+        // Clients pass over a second answer to a call, so this one may come in any case, unless they
+        // are ready to wait.
+        if is_lost || !call.is_patient() {
+            self.send_at(now + PATIENCE, Way::ToClient(client, Input::Answer(id, Err(Failure::Unanswered))));
+        }
+        if !is_lost {
             // Some calls are stuck for long and are done when their client has given them up.
             if self.chance.in_thousand(self.loss) {
                 let late = self.chance.between(PATIENCE, PATIENCE * 4);
@@ -161,6 +202,9 @@ impl Cluster for Town {
 
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
         self.now = now;
+        if self.cut.contains(&client) {
+            return self.send_at(now + PATIENCE, Way::ToClient(client, Input::WatchLost(watch)));
+        }
         let telling = !self.store.since(&range, from).is_empty();
         self.watches.insert(client, Following { watch, range, next: from, telling });
         if telling {
@@ -174,8 +218,38 @@ impl Cluster for Town {
         }
     }
 
+    fn abandon(&mut self, client: ClientId, call: CallId) {
+        let answers =
+            |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(id, _)) if (*to, *id) == (client, call));
+        self.ways.retain(|_, way| !answers(way));
+        let waits = |(of, id, _): &mut (ClientId, CallId, Turn)| (*of, *id) == (client, call);
+        for (.., turn) in self.turns.extract_if(.., waits).collect::<Vec<_>>() {
+            self.send(Way::HangUp(turn));
+        }
+    }
+
     fn forget(&mut self, client: ClientId) {
         self.watches.remove(&client);
         self.ways.retain(|_, way| !matches!(way, Way::ToClient(to, _) | Way::Tell(to, _) if *to == client));
+        for (.., turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
+            self.send(Way::HangUp(turn));
+        }
+    }
+
+    fn cut(&mut self, client: ClientId, cut: bool) {
+        if !cut {
+            self.cut.remove(&client);
+        } else if self.cut.insert(client) {
+            let answer = |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(_, Ok(_))) if *to == client);
+            self.ways.retain(|_, way| !answer(way));
+            for (_, id, turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
+                self.send(Way::HangUp(turn));
+                let answer = Input::Answer(id, Err(Failure::Unanswered));
+                self.send_at(self.now + PATIENCE, Way::ToClient(client, answer));
+            }
+            if let Some(following) = self.watches.remove(&client) {
+                self.send(Way::ToClient(client, Input::WatchLost(following.watch)));
+            }
+        }
     }
 }

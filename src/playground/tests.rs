@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::stage::Stage;
 use super::tally::Happening;
 use super::testing::Town;
+use super::traffic::Traffic;
 use super::{ClientId, Contender, Habits, LockOf, Span, Tally, Told, What};
 use crate::chance::Chance;
 use crate::domain::Key;
@@ -44,7 +45,7 @@ impl Run {
         let ids = || (1..).map(ClientId);
         let mut run = Self {
             stage: Stage::new(town),
-            tally: Tally::new(ids().zip(clients.iter().map(|habits| habits.lock()))),
+            tally: Tally::new(ids().zip(&clients), &[]),
             seen: 0,
             stands: BTreeMap::new(),
             paused: Vec::new(),
@@ -53,7 +54,7 @@ impl Run {
         for (id, habits) in ids().zip(clients) {
             let client = Contender::new(habits, Chance::new(seed, u64::from(id.0)));
             let mut told = Vec::new();
-            run.stage.enter(id, client, &mut |what| told.push(what));
+            run.stage.enter(id, client, Traffic::default(), &mut |what| told.push(what));
             run.take(&told);
         }
         run
@@ -83,6 +84,7 @@ impl Run {
                 What::Crashed | What::Stopped => {
                     self.stands.remove(&told.client);
                 }
+                What::Suffers(_) | What::Wrote(_) | What::Saw(_) => {}
             }
             self.tally.told(told);
         }

@@ -132,6 +132,18 @@ impl Client {
         Self { shared: Arc::clone(&self.shared), deadline }
     }
 
+    /// Hands the lead of the cluster over to this member. Only the leader can be asked that.
+    ///
+    /// # Errors
+    /// When the one that is asked does not lead, or the other cannot take over.
+    pub async fn move_leader(&self, to: MemberId) -> Result<(), PortError> {
+        let call = |to: MemberId| {
+            let mut client = self.shared.etcd.maintenance_client();
+            async move { client.move_leader(to.0).await }
+        };
+        self.call(to, call, || format!("hand the lead over to member {to}")).await.map(drop)
+    }
+
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
         Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }

@@ -7,7 +7,8 @@
 //!                  Stop: whatever is granted yet is revoked ──┘
 //! ```
 //!
-//! As `Session` of etcd's `client/v3/concurrency` it renews every third of the TTL. It does not
+//! As `Session` of etcd's `client/v3/concurrency` it renews every third of the TTL, unless it is told
+//! otherwise. It does not
 //! wait for the server to say that the lease is gone: what was granted counts from the moment
 //! the call was sent, so that a client stops believing before the server may give its lock
 //! to another.
@@ -25,6 +26,7 @@ pub(super) const AGAIN: Duration = Duration::from_millis(200);
 #[derive(Clone, Debug)]
 pub struct Session {
     ttl: Duration,
+    every: Option<Duration>,
     state: State,
     calls: u64,
 }
@@ -43,7 +45,15 @@ enum State {
 impl Session {
     /// A session that will ask for leases of this length, in whole seconds.
     pub const fn new(ttl: Duration) -> Self {
-        Self { ttl, state: State::Idle, calls: 0 }
+        Self { ttl, every: None, state: State::Idle, calls: 0 }
+    }
+
+    /// The same with heartbeats this far apart; none is a third of the TTL. If the TTL is no longer
+    /// than that the lease is lost before the first of them.
+    #[must_use]
+    pub const fn every(mut self, every: Option<Duration>) -> Self {
+        self.every = every;
+        self
     }
 
     /// The lease, while the session may rely on it.
@@ -81,20 +91,31 @@ impl Session {
         vec![Command::Report(Standing::default()), call]
     }
 
-    fn granted(now: ClusterTime, sent: ClusterTime, lease: LeaseId, ttl: Duration) -> (State, Vec<Command>) {
+    fn granted(&mut self, now: ClusterTime, sent: ClusterTime, lease: LeaseId, ttl: Duration) -> Vec<Command> {
         let ends = sent + ttl;
-        let state = State::Live { lease, ttl, ends, renewing: None };
+        self.state = State::Live { lease, ttl, ends, renewing: None };
         let standing = Standing { step: Step::Heartbeat, lease, ..Standing::default() };
-        let timers = [Command::Set(Timer::Heartbeat, now + ttl / 3), Command::Set(Timer::Expiry, ends)];
-        (state, [Command::Report(standing)].into_iter().chain(timers).collect())
+        [Command::Report(standing)].into_iter().chain(self.timers(now, ttl, ends)).collect()
+    }
+
+    fn timers(&self, now: ClusterTime, ttl: Duration, ends: ClusterTime) -> [Command; 2] {
+        let next = now + self.every.unwrap_or(ttl / 3);
+        [Command::Set(Timer::Heartbeat, next), Command::Set(Timer::Expiry, ends)]
+    }
+
+    /// Sends heartbeats this far apart from now on, the next one so long from now.
+    fn beat(&mut self, now: ClusterTime, every: Duration) -> Vec<Command> {
+        self.every = Some(every);
+        match self.state {
+            State::Live { renewing: None, .. } => vec![Command::Set(Timer::Heartbeat, now + every)],
+            _ => Vec::new(),
+        }
     }
 
     fn answered(&mut self, now: ClusterTime, id: CallId, answer: &Result<Answer, Failure>) -> Vec<Command> {
         match (self.state, answer) {
             (State::Granting { call: Some(call), sent }, &Ok(Answer::Granted { lease, ttl })) if call == id => {
-                let (state, commands) = Self::granted(now, sent, lease, ttl);
-                self.state = state;
-                commands
+                self.granted(now, sent, lease, ttl)
             }
             (State::Granting { call: Some(call), sent }, _) if call == id => {
                 self.state = State::Granting { call: None, sent };
@@ -134,7 +155,7 @@ impl Session {
             Ok(Answer::Renewed(true)) => {
                 let ends = sent + ttl;
                 self.state = State::Live { lease, ttl, ends, renewing: None };
-                vec![Command::Set(Timer::Heartbeat, now + ttl / 3), Command::Set(Timer::Expiry, ends)]
+                self.timers(now, ttl, ends).into()
             }
             Ok(_) | Err(Failure::LeaseGone) => {
                 self.state = State::Lost;
@@ -186,6 +207,7 @@ impl Recipe for Session {
             (State::Idle | State::Lost, Input::Start) => self.grant(now),
             (_, Input::Answer(id, answer)) => self.answered(now, id, &answer),
             (_, Input::Timer(Timer::Heartbeat)) => self.heartbeat(now),
+            (_, Input::Heartbeat(every)) => self.beat(now, every),
             (State::Live { lease, ends, .. }, Input::Stop) => self.revoke(lease, ends),
             (State::Granting { call: Some(call), sent }, Input::Stop) => {
                 self.state = State::Abandoning { call, sent };
@@ -240,6 +262,32 @@ mod tests {
         assert_eq!(set(&commands, Timer::Heartbeat), Some(at(4_600)));
         assert_eq!(set(&commands, Timer::Expiry), Some(at(8_500)));
         assert_eq!(session.lease(), Some(LEASE));
+    }
+
+    #[test]
+    fn another_interval_counts_from_now_on_and_one_above_the_ttl_loses_the_lease() {
+        let mut session = live();
+        let second = Duration::from_secs(1);
+        assert_eq!(set(&session.step(at(600), Input::Heartbeat(second)), Timer::Heartbeat), Some(at(1_600)));
+        let id = heartbeat(&mut session, at(1_600));
+        assert_eq!(
+            set(&session.step(at(1_650), Input::Heartbeat(TTL * 2)), Timer::Heartbeat),
+            None,
+            "one is under way"
+        );
+        let commands = session.step(at(1_700), Input::Answer(id, Ok(Answer::Renewed(true))));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(13_700)));
+        assert_eq!(set(&commands, Timer::Expiry), Some(at(7_600)));
+        session.step(at(7_600), Input::Timer(Timer::Expiry));
+        assert!(session.is_lost());
+    }
+
+    #[test]
+    fn the_interval_can_be_chosen_from_the_beginning() {
+        let mut session = Session::new(TTL).every(Some(TTL / 2));
+        let (id, _) = calls(&session.step(at(0), Input::Start)).remove(0);
+        let commands = session.step(at(500), Input::Answer(id, Ok(GRANTED)));
+        assert_eq!(set(&commands, Timer::Heartbeat), Some(at(3_500)));
     }
 
     #[test]

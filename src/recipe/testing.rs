@@ -1,13 +1,14 @@
-//! For tests of recipes: a store that knows the six calls, leases, and its history; and ways to
+//! For tests of recipes: a store that knows their calls, leases, and its history; and ways to
 //! find something among commands.
 //!
-//! The store answers at once and in order; delays, losses and the order of things are for the
+//! The store answers at once and in order, except those who wait for a turn; delays, losses and the order of things are for the
 //! tests to choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Answer, Belief, Call, CallId, Command, Failure, Timer, WatchId};
+use super::{Answer, Belief, Call, CallId, Command, Failure, LeaderKey, Timer, WatchId};
+use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
 
@@ -26,8 +27,18 @@ pub struct Store {
     granted: i64,
 }
 
+/// A call that waits for its turn.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    call: Call,
+    name: Key,
+    lease: LeaseId,
+    key: Key,
+    created: Revision,
+}
+
 impl Store {
-    /// Makes a call.
+    /// Makes a call, if it is none that waits for its turn.
     pub fn ask(&mut self, now: ClusterTime, call: &Call) -> Result<Answer, Failure> {
         self.expire(now);
         match call.clone() {
@@ -55,7 +66,9 @@ impl Store {
             }
             Call::Create { key, value, lease } => {
                 if !self.keys.contains_key(&key) {
-                    self.leases.get(&lease).ok_or(Failure::LeaseGone)?;
+                    if !lease.is_none() {
+                        self.leases.get(&lease).ok_or(Failure::LeaseGone)?;
+                    }
                     self.put(KeyValue { key: key.clone(), value, lease, ..KeyValue::default() });
                 }
                 let kv = &self.keys[&key];
@@ -92,13 +105,56 @@ impl Store {
                 let keys = self.keys.values().filter(|kv| range.contains(&kv.key)).cloned().collect();
                 Ok(Answer::Listed { revision: self.revision, keys })
             }
-            // What queues in the server is not part of this store.
-            Call::Lock { .. }
-            | Call::Unlock { .. }
-            | Call::Campaign { .. }
-            | Call::Proclaim { .. }
-            | Call::Resign { .. }
-            | Call::Leader { .. } => Err(Failure::Refused),
+            Call::Unlock { key } => {
+                self.remove(key);
+                Ok(Answer::Deleted)
+            }
+            Call::Resign { leader: LeaderKey { key, created, .. } } => self.ask(now, &Call::Delete { key, created }),
+            Call::Proclaim { leader: LeaderKey { key, created, lease, .. }, value } => {
+                self.ask(now, &Call::Update { key, created, value, lease })
+            }
+            Call::Leader { name } => Ok(Answer::Leads(self.first(&[&*name, b"/"].concat()).cloned())),
+            Call::Lock { .. } | Call::Campaign { .. } => panic!("it waits for its turn: see `enqueue`"),
+        }
+    }
+
+    /// Begins a call that waits for its turn, as the server does: by a key of its own.
+    pub fn enqueue(&mut self, now: ClusterTime, call: &Call) -> Result<Turn, Failure> {
+        let (name, lease, value) = match call.clone() {
+            Call::Lock { name, lease } => (name, lease, Vec::new()),
+            Call::Campaign { name, lease, value } => (name, lease, value),
+            other => panic!("it waits for nothing: {other:?}"),
+        };
+        let key = Key::from([&*name, b"/", lease.to_string().as_bytes()].concat());
+        match self.ask(now, &Call::Create { key: key.clone(), value, lease })? {
+            Answer::Created { created, .. } => Ok(Turn { call: call.clone(), name, lease, key, created }),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The answer to a call that waits for its turn, when it has come. As a server of 3.4 it does not
+    /// look whether the key is still there.
+    pub fn answer(&self, turn: &Turn) -> Option<Answer> {
+        let Turn { call, name, lease, key, created } = turn.clone();
+        let queue = Key::from([&*name, b"/"].concat());
+        if self.ages.range(..created).any(|(_, older)| older.starts_with(&queue)) {
+            return None;
+        }
+        Some(match call {
+            Call::Lock { .. } => Answer::Locked { key },
+            _ => Answer::Elected(LeaderKey { name, key, created, lease }),
+        })
+    }
+
+    /// The server notices that the caller has gone, and takes its key out of the queue by its name.
+    pub fn hang_up(&mut self, turn: Turn) {
+        self.remove(turn.key);
+    }
+
+    fn remove(&mut self, key: Key) {
+        if self.keys.contains_key(&key) {
+            self.revision = self.revision.next();
+            self.delete(key);
         }
     }
 
@@ -205,4 +261,18 @@ pub fn deleted(key: &str) -> KeyEvent {
 /// A put of a key.
 pub fn put(key: &str) -> KeyEvent {
     KeyEvent::Put(KeyValue { key: key.into(), ..KeyValue::default() })
+}
+
+/// What of what is watched is told.
+pub fn sights(commands: &[Command]) -> Vec<Sight> {
+    let sight = |command: &Command| match command {
+        Command::Saw(sight) => Some(sight.clone()),
+        _ => None,
+    };
+    commands.iter().filter_map(sight).collect()
+}
+
+/// A key that this revision created, with its value.
+pub fn value(key: &str, created: i64, value: &str) -> KeyValue {
+    KeyValue { key: key.into(), create_revision: Revision(created), value: value.into(), ..KeyValue::default() }
 }

@@ -1,4 +1,4 @@
-//! The embedded cluster beside a session: pictures of it come in, faults go out.
+//! The cluster that is played on beside a session: pictures of it come in, faults go out.
 
 use std::future::pending;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use tracing::warn;
 
+use super::Control;
 use super::clock::Clock;
 use crate::domain::raft::Fault;
 use crate::event::{Observation, Stamped};
-use crate::server::{Control, Stopped};
 
 /// The time between pictures while they are looked at: as often as motion is drawn.
 const LOOKED_AT: Duration = Duration::from_millis(50);
@@ -29,6 +29,8 @@ pub(super) struct Embedded {
     observed: mpsc::Receiver<Stamped<Observation>>,
     faults: mpsc::Sender<Fault>,
     looked_at: watch::Sender<bool>,
+    /// What is said when the cluster has stopped.
+    stopped: String,
     task: JoinHandle<()>,
     /// Ends the task.
     end: DropGuard,
@@ -41,16 +43,17 @@ impl Embedded {
         let (faults, asked) = mpsc::channel(FAULTS);
         let (looked_at, attention) = watch::channel(false);
         let ended = CancellationToken::new();
+        let stopped = control.stopped();
         let between = Between { control, observed: tell, clock, faults: asked, looked_at: attention };
         let task = tokio::spawn(between.run(ended.clone()));
-        Self { observed, faults, looked_at, task, end: ended.drop_guard() }
+        Self { observed, faults, looked_at, stopped, task, end: ended.drop_guard() }
     }
 
     /// Ends the connection and waits until it has ended; the cluster goes on.
     pub async fn end(self) {
         drop(self.end);
         if let Err(error) = self.task.await {
-            warn!(%error, "what was between the embedded cluster and the session failed");
+            warn!(%error, "what was between the cluster and the session failed");
         }
     }
 
@@ -72,7 +75,7 @@ impl Embedded {
     pub fn fault(&self, fault: Fault) -> Result<(), String> {
         self.faults.try_send(fault).map_err(|failed| match failed {
             TrySendError::Full(_) => "it is left out: those before it are not done yet".to_owned(),
-            TrySendError::Closed(_) => Stopped.to_string(),
+            TrySendError::Closed(_) => self.stopped.clone(),
         })
     }
 
@@ -102,13 +105,13 @@ impl Between {
             biased;
             () = ended.cancelled() => {}
             () = gone => if !ended.is_cancelled() {
-                warn!("the embedded cluster has stopped: what is shown of it is its last picture");
+                warn!("the cluster has stopped: what is shown of it is its last picture");
             },
         }
     }
 
     async fn turn(&mut self) -> Result<(), Gone> {
-        let picture = self.control.picture().await.map_err(|_| Gone)?;
+        let picture = self.control.picture().await.ok_or(Gone)?;
         self.tell(Observation::Raft(Box::new(picture))).await?;
         let pause = if *self.looked_at.borrow_and_update() { LOOKED_AT } else { ASIDE };
         tokio::select! {
@@ -134,12 +137,12 @@ mod tests {
     use super::*;
     use crate::domain::raft::NodeId;
     use crate::embedded::Config;
-    use crate::server::{self, Options};
+    use crate::server::{self, Options, Stopped};
 
     #[tokio::test]
     async fn a_cluster_that_has_stopped_takes_no_fault_and_says_so() {
         let server = server::start(Options::new(Config::default())).await.unwrap();
-        let mut embedded = Embedded::connect(server.control(), Clock::start());
+        let mut embedded = Embedded::connect(server.control().into(), Clock::start());
         assert!(matches!(Embedded::observe(Some(&mut embedded)).await.what, Observation::Raft(_)));
         server.stop().await;
         // What came before is read; then the task finds that the cluster is gone.
@@ -151,7 +154,7 @@ mod tests {
     #[tokio::test]
     async fn an_end_waits_for_the_task_and_leaves_the_cluster_alone() {
         let server = server::start(Options::new(Config::default())).await.unwrap();
-        let embedded = Embedded::connect(server.control(), Clock::start());
+        let embedded = Embedded::connect(server.control().into(), Clock::start());
         let observed = embedded.looked_at.clone();
         embedded.end().await;
         assert!(observed.is_closed(), "the task is gone");

@@ -1,6 +1,5 @@
 //! The simulated clients beside a session: pictures of them come in, orders to them go out.
 
-use std::fmt;
 use std::future::pending;
 use std::pin::Pin;
 use std::time::Duration;
@@ -15,6 +14,7 @@ use tracing::warn;
 use super::clock::Clock;
 use crate::domain::play::{Order, PlayPicture};
 use crate::event::{Observation, Stamped};
+use crate::playground::Control;
 
 /// The time between pictures while they are looked at: as often as motion is drawn.
 const LOOKED_AT: Duration = Duration::from_millis(50);
@@ -29,12 +29,22 @@ const PICTURES: usize = 2;
 pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
 
 /// A run of simulated clients, as whoever shows it needs it.
-pub trait Playing: fmt::Debug + Send + Sync {
+pub trait Playing: Send + Sync {
     /// How the clients are, with all that happened since the moment of this number.
     fn picture(&self, since: u64) -> PlayPicture;
 
     /// Carries an order out. The error says in words why it could not be.
     fn order(&self, order: Order) -> Carried<'_>;
+}
+
+impl Playing for Control {
+    fn picture(&self, since: u64) -> PlayPicture {
+        self.view().picture(since)
+    }
+
+    fn order(&self, order: Order) -> Carried<'_> {
+        Box::pin(Self::order(self, order))
+    }
 }
 
 /// A run that begins, once the cluster answers; dropped at the other end, there is none.
@@ -159,7 +169,7 @@ mod tests {
     use crate::domain::raft::ClusterTime;
 
     /// A run in which something happens whenever somebody looks.
-    #[derive(Debug, Default)]
+    #[derive(Default)]
     struct Run {
         happened: AtomicU64,
     }

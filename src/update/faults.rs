@@ -328,6 +328,6 @@ mod tests {
         let mut world = World::new(&[]);
         world.model.ui.demo = Some(crate::model::ui::Demo::new(42, 3));
         assert_eq!(world.keys("K"), []);
-        assert_eq!(world.toast(), "the embedded cluster has told of no node yet");
+        assert_eq!(world.toast(), "the cluster has told of no node yet");
     }
 }

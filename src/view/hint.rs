@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
 use super::layout::{Size, top};
-use super::raft::PLAYGROUND;
+use super::raft::{PLAYGROUND, REAL};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::input::action::{Blow, Deed, Pace};
@@ -42,7 +42,7 @@ const FIRST: [First; 6] = [
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, demo: &Demo, plays: bool, size: Size) -> Rect {
     let theme = canvas.theme;
     let first = if plays { PLAY } else { FIRST };
-    let rows = lines(&first, area.width.saturating_sub(4), theme);
+    let rows = lines(demo, &first, area.width.saturating_sub(4), theme);
     let about = about(demo);
     // A small screen keeps most of itself.
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2 + u16::from(size > Size::Single));
@@ -77,14 +77,23 @@ fn draw_row(canvas: &mut Canvas<'_>, row: Rect, pieces: Vec<Piece<'_>>) {
 
 fn about(demo: &Demo) -> String {
     let members = if demo.members == 1 { "one member".into() } else { format!("{} members", demo.members) };
+    if demo.real {
+        return format!("a real etcd with {members}, started for this, and clients inside this program: {REAL}");
+    }
     format!("etcd with {members}, and its clients, inside this program: {PLAYGROUND}")
 }
 
 /// The keys, as many in a line as there is room for.
-fn lines<'a>(first: &[First], columns: u16, theme: &Theme) -> Vec<Vec<Piece<'a>>> {
+fn lines<'a>(demo: &Demo, first: &[First], columns: u16, theme: &Theme) -> Vec<Vec<Piece<'a>>> {
     let mut lines: Vec<Vec<Piece<'a>>> = vec![Vec::new()];
     let mut left = columns;
     for &(context, action, text) in first {
+        let text = match action {
+            // Its clock is the wall's.
+            Action::Pace(_) if demo.real => continue,
+            Action::Show(Screen::Raft) if demo.real => "look at Raft: who leads, terms, indexes",
+            _ => text,
+        };
         let key = BINDINGS.iter().find(|row| row.context == context && row.action == action);
         let Some(key) = key.and_then(|row| row.keys.first()) else { continue };
         let label = key.symbol(!theme.glyphs.unicode);
@@ -145,6 +154,18 @@ mod tests {
     fn what_it_is_and_what_it_is_not_is_said() {
         let text = drawn(120, 32, false, &plain()).0.text();
         assert!(text.contains("a playground; for anything real point lockscope at etcd"), "{text}");
+    }
+
+    #[test]
+    fn on_real_etcds_it_says_so_and_offers_nothing_they_cannot_do() {
+        let area = Rect::new(0, 0, 120, 32);
+        let demo = Demo::new(42, 3).of_real_etcds();
+        let shot = Screenshot::of(120, 32, &plain(), |canvas| {
+            draw(canvas, area, &demo, false, Size::of(Rect::new(0, 0, 120, 36)));
+        });
+        let text = shot.text();
+        assert!(text.contains("a real etcd with 3 members") && text.contains("kill the leader"), "{text}");
+        assert!(!text.contains("slow time down") && !text.contains("votes"), "{text}");
     }
 
     #[test]

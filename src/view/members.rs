@@ -12,6 +12,7 @@ use super::text::{bytes, clock, duration, escape_text, grouped};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
+use crate::domain::raft::Told;
 use crate::domain::{MemberId, Millis, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
@@ -20,6 +21,9 @@ use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
 const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
 /// What an embedded cluster shows on another screen.
 const TOLD: &str = "Enter shows votes, messages, timers and logs; K kills the selected member, P isolates it.";
+/// What can be done to real etcds that this program started.
+const PLAYED: &str =
+    "K kills the selected member or starts it, P isolates it, H heals; p pauses it on the Raft screen.";
 /// How many entries a member may be behind before it is worth a warning: more than are in
 /// flight at any busy moment.
 const LAGGING: u64 = 1_000;
@@ -61,7 +65,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     }
     let (changes_area, note_area) = bottom(rest, u16::from(rest.height > 4));
     draw_changes(canvas, changes_area, facts);
-    let note = if facts.raft.is_some() { TOLD } else { UNTOLD };
+    let note = match facts.raft.as_deref().map(|picture| picture.told) {
+        Some(Told::All) => TOLD,
+        Some(Told::Status) => PLAYED,
+        None => UNTOLD,
+    };
     let note = Line::from(canvas.theme.sentence(note, usize::from(note_area.width.saturating_sub(2)), Role::Muted));
     canvas.line(note_area.x + 1, note_area.y, note_area.width.saturating_sub(1), &note);
 }

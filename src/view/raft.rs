@@ -1,5 +1,5 @@
 //! The Raft screen: what goes on between the members. An embedded cluster shows all of it, a
-//! real etcd what it tells.
+//! real etcd what it tells, in a picture of its own where this program started it.
 
 mod cluster;
 mod log;
@@ -22,16 +22,16 @@ use super::list::List;
 use super::text::{cluster_clock, lasting};
 use super::theme::{Role, Theme};
 use super::way;
-use crate::domain::raft::{RaftPicture, Speed};
+use crate::domain::raft::{RaftPicture, Speed, Told};
 use crate::input::Pane;
 use crate::model::Ui;
-pub use nodes::PLAYGROUND;
+pub use nodes::{PLAYGROUND, REAL};
 pub use told::draw as draw_told;
 
 /// The rows of the strip of requests below everything else.
 const STRIP: u16 = 16;
 
-/// Draws the screen of an embedded cluster.
+/// Draws the screen of a cluster of this program's own.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, ui: &Ui, size: Size) {
     let selected = ui.raft.node(picture);
     let entry = ui.raft.entry(picture);
@@ -95,11 +95,11 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture) {
     let theme = canvas.theme;
     let dot = theme.glyphs.dot;
     let rules = &picture.rules;
-    let parts = [
-        format!("seed {}", picture.seed),
-        PLAYGROUND.to_owned(),
-        format!("heartbeat every {}", lasting(rules.heartbeat)),
-    ];
+    let heartbeat = format!("heartbeat every {}", lasting(rules.heartbeat));
+    let parts = match picture.told {
+        Told::All => [format!("seed {}", picture.seed), PLAYGROUND.to_owned(), heartbeat],
+        Told::Status => ["real etcds".to_owned(), REAL.to_owned(), heartbeat],
+    };
     let room = usize::from(area.width.saturating_sub(2));
     let mut text = String::new();
     for part in parts {

@@ -14,7 +14,7 @@ use super::text::{exact_clock, lasting};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
-use crate::domain::raft::{RaftPicture, Trace, Waypoint};
+use crate::domain::raft::{RaftPicture, Told, Trace, Waypoint};
 use crate::input::{Pane, Target};
 use crate::model::Ui;
 
@@ -61,7 +61,10 @@ pub fn draw_requests(
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::Requests, capacity, traces.len());
     if traces.is_empty() && gone.is_none() {
-        let said = "no request yet; `etcdctl put` on one of the members makes one";
+        let said = match picture.told {
+            Told::All => "no request yet; `etcdctl put` on one of the members makes one",
+            Told::Status => "a real etcd tells nothing of single requests",
+        };
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), said, Role::Muted);
         return;
     }

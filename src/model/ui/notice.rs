@@ -49,7 +49,7 @@ pub enum Notice {
     NotDone(Fault, String),
     /// Only an embedded cluster can be told that.
     NeedsEmbedded,
-    /// The embedded cluster has told of no node yet.
+    /// The cluster that is played on has told of no node yet.
     NoNode,
     /// The cluster's clock cannot be set slower, or faster, than this.
     SpeedLimit(Speed),
@@ -124,7 +124,7 @@ impl fmt::Display for Notice {
             Self::Done(fault) => done(*fault, f),
             Self::NotDone(fault, why) => write!(f, "{fault}: {why}"),
             Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
-            Self::NoNode => f.write_str("the embedded cluster has told of no node yet"),
+            Self::NoNode => f.write_str("the cluster has told of no node yet"),
             Self::NoHeir => f.write_str("there is no other node that could lead"),
             Self::Ordered(order) => ordered(order, f),
             Self::NotOrdered(order, why) => write!(f, "{order}: {why}"),

@@ -5,13 +5,15 @@ use crate::domain::RaftIndex;
 use crate::domain::raft::{NodeId, RaftPicture, Speed, Trace};
 use crate::model::raft;
 
-/// That the dashboard looks at the demo, which runs in the program itself.
+/// That the dashboard looks at the demo, whose clients run in the program itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Demo {
     /// What fixes timers, delays and losses of its cluster.
     pub seed: u64,
     /// How many members it was started with.
     pub members: usize,
+    /// Whether they are real etcds that were started for it, and not part of the program.
+    pub real: bool,
     /// Whether the hint is shown that tells the first keys to press.
     pub hint: bool,
 }
@@ -19,7 +21,13 @@ pub struct Demo {
 impl Demo {
     /// A demo that has just been started.
     pub const fn new(seed: u64, members: usize) -> Self {
-        Self { seed, members, hint: true }
+        Self { seed, members, real: false, hint: true }
+    }
+
+    /// The same on real etcds.
+    #[must_use]
+    pub const fn of_real_etcds(self) -> Self {
+        Self { real: true, ..self }
     }
 }
 

@@ -6,13 +6,20 @@ use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use super::requests;
+use super::turn::Turn;
 use crate::domain::raft::{ClusterTime, Fault, NodeId};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision, Term};
 use crate::embedded::{Ask, Board, Cluster, Finished, LeaseQuestion, RequestId, Told};
-use crate::mvcc::Watch;
+use crate::mvcc::{Request, Watch};
 use crate::playground::stage;
 use crate::playground::{ClientId, client};
 use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
+
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use turns::Ending;
 
 /// The cluster with the clients' calls and watches.
 pub struct Embedded {
@@ -26,15 +33,40 @@ pub struct Embedded {
     /// The revision of each node's store, as far as watches were told of it.
     told: BTreeMap<NodeId, Revision>,
     ready: Vec<(ClientId, Input)>,
+    /// Whose connection is cut, and what these clients learn when they have waited long enough.
+    cut: BTreeSet<ClientId>,
+    in_vain: BTreeMap<(ClusterTime, u64), (ClientId, Input)>,
+    waits: u64,
+    /// The calls that members answer when a turn has come.
+    served: BTreeMap<u64, Served>,
+    turns: u64,
     leases: i64,
 }
 
 struct Open {
-    client: ClientId,
-    id: CallId,
+    by: By,
     call: Call,
     node: NodeId,
-    late: ClusterTime,
+    /// When it is given up; what a member asks is not.
+    late: Option<ClusterTime>,
+}
+
+/// Who waits for an answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum By {
+    Client(ClientId, CallId),
+    /// A member, for the turn with this number.
+    Turn(u64),
+    Nobody,
+}
+
+/// A turn that somebody at a member waits for.
+struct Served {
+    /// Who, and by which call; none when he hung up before his key was there.
+    caller: Option<(ClientId, CallId)>,
+    node: NodeId,
+    turn: Turn,
+    ending: Option<Ending>,
 }
 
 struct Following {
@@ -55,6 +87,11 @@ impl Embedded {
             watches: BTreeMap::new(),
             told: BTreeMap::new(),
             ready: Vec::new(),
+            cut: BTreeSet::new(),
+            in_vain: BTreeMap::new(),
+            waits: 0,
+            served: BTreeMap::new(),
+            turns: 0,
             leases: 0,
         }
     }
@@ -70,9 +107,20 @@ impl Embedded {
         self.cluster.fault(fault).map_err(|error| error.to_string())?;
         if let Fault::Kill(node) = fault {
             self.lose_watches(|following| following.node == node);
+            self.break_off(node);
         }
         self.take_in(now);
         Ok(())
+    }
+
+    /// Somebody who is no client revokes a lease, at the leader if there is one.
+    pub fn revoke(&mut self, now: ClusterTime, lease: LeaseId) {
+        self.move_on(now);
+        if let Some(node) = self.cluster.leader().or_else(|| self.cluster.nodes().first().copied()) {
+            // Nobody waits for the answer.
+            self.cluster.ask(node, Ask::Write(Arc::new(Request::Revoke { lease })));
+            self.take_in(now);
+        }
     }
 
     /// The revision of the node that is furthest.
@@ -108,12 +156,16 @@ impl Embedded {
         nodes[at % nodes.len().max(1)]
     }
 
-    /// A client leaves a member that does not answer as it should, and its watch there.
+    /// A client leaves a member that does not answer as it should, and its watch there, and with
+    /// the connection the turns that it waits for.
     fn move_line(&mut self, client: ClientId, from: NodeId) {
         if self.node(client) == from {
             *self.lines.entry(client).or_insert(client.0 as usize) += 1;
             let at = self.watches.get(&client).map(|following| following.id);
             self.lose_watches(|following| Some(following.id) == at && following.node == from);
+            for (client, id) in self.hang_up(|who, _, node| who == client && node == from) {
+                self.ready.push((client, Input::Answer(id, Err(Failure::Unanswered))));
+            }
         }
     }
 
@@ -129,48 +181,92 @@ impl Embedded {
 
     /// Takes in what came to its end and what watches have to be told.
     fn take_in(&mut self, now: ClusterTime) {
-        for Finished { request, outcome } in self.cluster.take_finished() {
-            let Some(open) = self.open.remove(&request) else { continue };
-            self.late.remove(&(open.late, request));
-            match outcome {
-                Ok(told) => self.answer(&open, told),
-                Err(_) => self.fail(&open),
+        loop {
+            let finished = self.cluster.take_finished();
+            let is_quiet = finished.is_empty();
+            for Finished { request, outcome } in finished {
+                let Some(open) = self.open.remove(&request) else { continue };
+                if let Some(late) = open.late {
+                    self.late.remove(&(late, request));
+                }
+                let answer = outcome.map_err(|_| Failure::Unanswered).and_then(|told| self.answer(&open, told));
+                self.deliver(&open, answer);
+            }
+            while let Some(&(at, request)) = self.late.first().filter(|(at, _)| *at <= now) {
+                self.late.remove(&(at, request));
+                if let Some(open) = self.open.remove(&request) {
+                    self.deliver(&open, Err(Failure::Unanswered));
+                }
+            }
+            while let Some(waited) = self.in_vain.first_entry().filter(|waited| waited.key().0 <= now) {
+                self.ready.push(waited.remove());
+            }
+            let ended = self.tell_watches();
+            // What a turn asked for may be refused at once.
+            if is_quiet && ended.is_empty() {
+                return;
+            }
+            for number in ended {
+                if let Some(next) = self.served.get_mut(&number).map(|served| served.turn.look()) {
+                    self.go_on(number, next);
+                }
             }
         }
-        while let Some(&(at, request)) = self.late.first().filter(|(at, _)| *at <= now) {
-            self.late.remove(&(at, request));
-            if let Some(open) = self.open.remove(&request) {
-                self.fail(&open);
-            }
-        }
-        self.tell_watches();
     }
 
-    fn answer(&mut self, open: &Open, told: Told) {
-        let answer = match (&open.call, told) {
+    /// A client whose connection is cut will learn that it waits in vain.
+    fn wait_in_vain(&mut self, until: ClusterTime, client: ClientId, learns: Input) {
+        self.waits += 1;
+        self.in_vain.insert((until, self.waits), (client, learns));
+    }
+
+    fn answer(&self, open: &Open, told: Told) -> Result<Answer, Failure> {
+        let store = self.cluster.store(open.node);
+        let read = || store.read().unwrap_or_else(PoisonError::into_inner);
+        match (&open.call, told) {
             (call, Told::Response(response)) => requests::answer(call, response),
             (Call::KeepAlive(_), Told::Lease(lease)) => Ok(Answer::Renewed(lease.granted > 0)),
-            (Call::Look { key, created, queue }, Told::Nothing) => {
-                let store = self.cluster.store(open.node);
-                let store = store.read().unwrap_or_else(PoisonError::into_inner);
-                requests::look(&store, key, *created, queue)
-            }
-            (Call::List { range }, Told::Nothing) => {
-                let store = self.cluster.store(open.node);
-                let store = store.read().unwrap_or_else(PoisonError::into_inner);
-                requests::list(&store, range)
-            }
+            (Call::Look { key, created, queue }, Told::Nothing) => requests::look(&read(), key, *created, queue),
+            (Call::List { range }, Told::Nothing) => requests::list(&read(), range),
+            (Call::Leader { name }, Told::Nothing) => requests::leader(&read(), name),
             _ => Err(Failure::Refused),
+        }
+    }
+
+    fn deliver(&mut self, open: &Open, answer: Result<Answer, Failure>) {
+        match open.by {
+            By::Client(client, id) => {
+                let is_lost = answer == Err(Failure::Unanswered);
+                self.ready.push((client, Input::Answer(id, answer)));
+                if is_lost {
+                    self.move_line(client, open.node);
+                }
+            }
+            By::Turn(number) => {
+                if let Some(next) = self.served.get_mut(&number).map(|served| served.turn.answered(answer)) {
+                    self.go_on(number, next);
+                }
+            }
+            By::Nobody => {}
+        }
+    }
+
+    /// Puts a call to the cluster at a member.
+    fn send(&mut self, node: NodeId, by: By, call: Call, late: Option<ClusterTime>) {
+        self.leases += 1;
+        let ask = match (&call, requests::write(&call, LeaseId(FIRST_LEASE + self.leases))) {
+            (_, Some(request)) => Ask::Write(Arc::new(request)),
+            (Call::KeepAlive(lease), None) => Ask::Lease(LeaseQuestion::Renew(*lease)),
+            (_, None) => Ask::Barrier,
         };
-        self.ready.push((open.client, Input::Answer(open.id, answer)));
+        let request = self.cluster.ask(node, ask);
+        self.open.insert(request, Open { by, call, node, late });
+        self.late.extend(late.map(|late| (late, request)));
     }
 
-    fn fail(&mut self, open: &Open) {
-        self.ready.push((open.client, Input::Answer(open.id, Err(Failure::Unanswered))));
-        self.move_line(open.client, open.node);
-    }
-
-    fn tell_watches(&mut self) {
+    /// Tells clients what they watch, and which turns have nobody to wait for any more.
+    fn tell_watches(&mut self) -> Vec<u64> {
+        let mut ended = Vec::new();
         for node in self.cluster.nodes() {
             let store = self.cluster.store(node);
             let store = store.read().unwrap_or_else(PoisonError::into_inner);
@@ -181,7 +277,9 @@ impl Embedded {
             for (client, following) in self.watches.iter_mut().filter(|(_, following)| following.node == node) {
                 Self::tell(*client, following, &store, &mut self.ready);
             }
+            ended.extend(self.ended(node, &store));
         }
+        ended
     }
 
     fn tell(client: ClientId, following: &mut Following, store: &crate::mvcc::Store, to: &mut Vec<(ClientId, Input)>) {
@@ -200,7 +298,8 @@ impl stage::Cluster for Embedded {
     fn next(&self) -> Option<ClusterTime> {
         let ready = (!self.ready.is_empty()).then(|| self.cluster.now());
         let late = self.late.first().map(|(at, _)| *at);
-        [ready, late, self.cluster.next_event()].into_iter().flatten().min()
+        let in_vain = self.in_vain.first_key_value().map(|((at, _), _)| *at);
+        [ready, late, in_vain, self.cluster.next_event()].into_iter().flatten().min()
     }
 
     fn advance(&mut self, to: ClusterTime) -> Vec<(ClientId, Input)> {
@@ -210,22 +309,21 @@ impl stage::Cluster for Embedded {
 
     fn ask(&mut self, now: ClusterTime, client: ClientId, id: CallId, call: Call) {
         self.move_on(now);
+        if self.cut.contains(&client) {
+            return self.wait_in_vain(now + DEADLINE, client, Input::Answer(id, Err(Failure::Unanswered)));
+        }
         let node = self.node(client);
-        self.leases += 1;
-        let ask = match (&call, requests::write(&call, LeaseId(FIRST_LEASE + self.leases))) {
-            (_, Some(request)) => Ask::Write(Arc::new(request)),
-            (Call::KeepAlive(lease), None) => Ask::Lease(LeaseQuestion::Renew(*lease)),
-            (_, None) => Ask::Barrier,
-        };
-        let late = now + DEADLINE;
-        let request = self.cluster.ask(node, ask);
-        self.open.insert(request, Open { client, id, call, node, late });
-        self.late.insert((late, request));
+        if !self.take_on(node, client, id, &call) {
+            self.send(node, By::Client(client, id), call, Some(now + DEADLINE));
+        }
         self.take_in(now);
     }
 
     fn watch(&mut self, now: ClusterTime, client: ClientId, watch: WatchId, range: KeyRange, from: Revision) {
         self.move_on(now);
+        if self.cut.contains(&client) {
+            return self.wait_in_vain(now + DEADLINE, client, Input::WatchLost(watch));
+        }
         let node = self.node(client);
         let mut following = Following { id: watch, watch: Watch::of(range), next: from, node };
         let store = self.cluster.store(node);
@@ -243,8 +341,36 @@ impl stage::Cluster for Embedded {
 
     fn forget(&mut self, client: ClientId) {
         self.watches.remove(&client);
-        self.open.retain(|_, open| open.client != client);
+        self.open.retain(|_, open| !matches!(open.by, By::Client(by, _) if by == client));
         self.ready.retain(|(to, _)| *to != client);
+        self.in_vain.retain(|_, (to, _)| *to != client);
+        self.hang_up(|who, _, _| who == client);
+    }
+
+    fn abandon(&mut self, client: ClientId, id: CallId) {
+        self.hang_up(|who, call, _| (who, call) == (client, id));
+    }
+
+    fn cut(&mut self, client: ClientId, cut: bool) {
+        if !cut {
+            self.cut.remove(&client);
+        } else if self.cut.insert(client) {
+            let lost = self.watches.remove(&client).map(|following| (client, Input::WatchLost(following.id)));
+            self.ready.extend(lost);
+            let is_own = |open: &Open| matches!(open.by, By::Client(by, _) if by == client);
+            let mut under_way: Vec<_> = self.open.extract_if(|_, open| is_own(open)).collect();
+            under_way.sort_by_key(|(request, _)| *request);
+            let late = self.cluster.now() + DEADLINE;
+            for (request, open) in under_way {
+                let By::Client(_, id) = open.by else { continue };
+                let late = open.late.unwrap_or(late);
+                self.late.remove(&(late, request));
+                self.wait_in_vain(late, client, Input::Answer(id, Err(Failure::Unanswered)));
+            }
+            for (_, id) in self.hang_up(|who, _, _| who == client) {
+                self.wait_in_vain(late, client, Input::Answer(id, Err(Failure::Unanswered)));
+            }
+        }
     }
 }
 

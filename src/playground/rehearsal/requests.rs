@@ -7,7 +7,7 @@ use crate::mvcc::{
     Compare, CompareResult, CompareTarget, DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request,
     Response, SortOrder, SortTarget, Store, TxnRequest,
 };
-use crate::recipe::{Answer, Call, Failure};
+use crate::recipe::{Answer, Call, Failure, LeaderKey};
 
 /// What of a call has to be agreed on; none when it is a question. `lease` is the id for a
 /// lease that is granted.
@@ -37,14 +37,19 @@ pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
             let (compare, success) = (vec![created(key, *by)], vec![Op::Put(put)]);
             Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
         }
+        Call::Unlock { key } => Some(Request::Delete(DeleteRequest { range: KeyRange::single(key), prev_kv: false })),
+        Call::Proclaim { leader: LeaderKey { key, created, lease, .. }, value } => write(
+            &Call::Update { key: key.clone(), created: *created, value: value.clone(), lease: *lease },
+            LeaseId::NONE,
+        ),
+        Call::Resign { leader: LeaderKey { key, created, .. } } => {
+            write(&Call::Delete { key: key.clone(), created: *created }, LeaseId::NONE)
+        }
         Call::KeepAlive(_)
         | Call::Look { .. }
         | Call::List { .. }
         | Call::Lock { .. }
-        | Call::Unlock { .. }
         | Call::Campaign { .. }
-        | Call::Proclaim { .. }
-        | Call::Resign { .. }
         | Call::Leader { .. } => None,
     }
 }
@@ -74,7 +79,11 @@ pub fn answer(call: &Call, response: Result<Response, Error>) -> Result<Answer, 
             let (created, lease) = there.map_or((done.revision, *lease), |kv| (kv.create_revision, kv.lease));
             Ok(Answer::Created { revision: done.revision, created, lease })
         }
-        (Call::Delete { .. }, Response::Txn(_)) => Ok(Answer::Deleted),
+        (Call::Delete { .. } | Call::Resign { .. }, Response::Txn(_)) | (Call::Unlock { .. }, Response::Delete(_)) => {
+            Ok(Answer::Deleted)
+        }
+        // etcd's words for it are "election: not leader".
+        (Call::Proclaim { .. }, Response::Txn(done)) if done.succeeded => Ok(Answer::Put(done.revision)),
         (Call::Update { .. }, Response::Txn(done)) => Ok(Answer::Updated(done.succeeded)),
         (Call::Put { .. }, Response::Put(done)) => Ok(Answer::Put(done.revision)),
         _ => Err(Failure::Refused),
@@ -104,4 +113,17 @@ pub fn look(store: &Store, key: &Key, created: Revision, queue: &Key) -> Result<
     let present = own.kvs.iter().any(|kv| kv.create_revision == created);
     let ahead = older.kvs.first().map(|kv| kv.key.clone());
     Ok(Answer::Looked { revision: own.revision, present, ahead })
+}
+
+/// Reads who leads an election, in a member's store.
+pub fn leader(store: &Store, name: &Key) -> Result<Answer, Failure> {
+    let first = RangeRequest {
+        range: KeyRange::prefix(&[name, &b"/"[..]].concat()),
+        limit: 1,
+        sort_order: SortOrder::Ascend,
+        sort_target: SortTarget::Create,
+        ..RangeRequest::default()
+    };
+    let found = store.range(&first).map_err(|_| Failure::Refused)?;
+    Ok(Answer::Leads(found.kvs.first().map(|kv| KeyValue::clone(kv))))
 }

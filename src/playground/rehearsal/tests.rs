@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use super::Rehearsal;
 use crate::chance::Chance;
+use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{ClusterTime, Fault, NodeId};
 use crate::embedded::Config;
-use crate::playground::{Cast, Summary};
+use crate::playground::{Cast, ClientId, Summary};
 
 fn at(millis: u64) -> ClusterTime {
     ClusterTime(millis * 1000)
@@ -74,8 +75,7 @@ fn a_lease_that_outlives_its_leader_runs_out_under_the_next() {
     let cast = Cast::demo(3);
     let mut run = Rehearsal::new(&cast, cluster(3), 3);
     run.run(at(3_000));
-    let holder = crate::playground::ClientId(1);
-    run.tell(holder, crate::recipe::Input::Crash);
+    run.order(Order::Client(Whom::Client(ClientId(1)), Ill::Crash)).unwrap();
     let leader = run.cluster().leader().unwrap();
     run.fault(Fault::Kill(leader)).unwrap();
     run.run(at(20_000));

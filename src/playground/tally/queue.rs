@@ -51,11 +51,11 @@ impl Queue {
         self.created.insert(key.clone(), created);
     }
 
-    /// A key was deleted; the revision that had created it.
-    pub fn delete(&mut self, key: &Key) -> Option<Revision> {
+    /// A key was deleted; the revision that had created it, and the lease it hung on.
+    pub fn delete(&mut self, key: &Key) -> Option<(Revision, LeaseId)> {
         let created = self.created.remove(key)?;
-        self.keys.remove(&created);
-        Some(created)
+        let (_, lease) = self.keys.remove(&created)?;
+        Some((created, lease))
     }
 
     /// All changes of a revision are in; whether the lock passed from one client to another.
@@ -77,8 +77,23 @@ impl Queue {
     }
 
     /// Whether a key stands in it that was created by this revision.
-    pub fn has(&self, key: &Key, created: Revision) -> bool {
-        self.created.get(key) == Some(&created)
+    pub fn has(&self, created: Revision) -> bool {
+        self.keys.contains_key(&created)
+    }
+
+    /// Whether the history is known up to this revision.
+    pub fn is_known(&self, revision: Revision) -> bool {
+        revision <= self.known
+    }
+
+    /// What created the oldest key.
+    pub fn first(&self) -> Option<Revision> {
+        self.keys.first_key_value().map(|(created, _)| *created)
+    }
+
+    /// What created its keys, the oldest first.
+    pub fn ages(&self) -> impl Iterator<Item = Revision> {
+        self.keys.keys().copied()
     }
 
     /// The history is known up to here.
@@ -114,7 +129,7 @@ mod tests {
         assert!(!queue.settle(Revision(11)), "the first holder got it from nobody");
         queue.put(Revision(12), &key("a"), LeaseId(7));
         assert!(!queue.settle(Revision(12)));
-        assert_eq!(queue.delete(&key("b")), Some(Revision(11)));
+        assert_eq!(queue.delete(&key("b")), Some((Revision(11), LeaseId(7))));
         assert!(queue.settle(Revision(15)), "from b to a");
         let first = |at| queue.first_at(Revision(at));
         assert_eq!(first(9), Verdict::Unknown);

@@ -33,6 +33,11 @@ impl Samples {
         self.0.push_back(length);
     }
 
+    /// One more, if there is one.
+    pub fn extend(&mut self, length: Option<Duration>) {
+        length.into_iter().for_each(|length| self.add(length));
+    }
+
     /// How they spread; none without any.
     pub fn spread(&self) -> Option<Spread> {
         let mut sorted: Vec<_> = self.0.iter().copied().collect();

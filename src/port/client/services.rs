@@ -47,7 +47,7 @@ impl Services for Client {
         let doing = || format!("proclaim in election {}", name_of(&leader.name));
         let call = |(leader, value): (LeaderKey, Vec<u8>)| {
             let mut elections = self.shared.etcd.election_client();
-            let options = ProclaimOptions::new().with_leader(won_with(leader));
+            let options = ProclaimOptions::new().with_leader(won_with(&leader));
             async move { elections.proclaim(value, Some(options)).await }
         };
         let answer = self.call((leader.clone(), value), call, doing).await?;
@@ -58,7 +58,7 @@ impl Services for Client {
         let doing = || format!("resign from election {}", name_of(&leader.name));
         let call = |leader: LeaderKey| {
             let mut elections = self.shared.etcd.election_client();
-            let options = ResignOptions::new().with_leader(won_with(leader));
+            let options = ResignOptions::new().with_leader(won_with(&leader));
             async move { elections.resign(Some(options)).await }
         };
         let answer = self.call(leader.clone(), call, doing).await?;
@@ -79,7 +79,7 @@ impl Services for Client {
     }
 }
 
-fn won_with(leader: LeaderKey) -> etcd_client::LeaderKey {
+fn won_with(leader: &LeaderKey) -> etcd_client::LeaderKey {
     etcd_client::LeaderKey::new()
         .with_name(&*leader.name)
         .with_key(&*leader.key)

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::ring::{self, Dot, Edge, Spot};
 use super::words;
-use crate::domain::raft::{Flight, Life, NodeId, NodePicture, RaftPicture, RaftRole};
+use crate::domain::raft::{Flight, Life, NodeId, NodePicture, RaftPicture, RaftRole, Told};
 use crate::input::{Pane, Target};
 use crate::model::raft;
 use crate::view::canvas::Canvas;
@@ -30,7 +30,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected
     let count = grouped(i64::try_from(picture.in_flight).unwrap_or(i64::MAX));
     let data = format!("{} call {} reply {} lost", glyphs.call, glyphs.reply, glyphs.lost);
     // What the signs mean is worth more than how many there are.
-    let count = if area.width < 54 { String::new() } else { format!(" {count} in flight") };
+    // Of messages a real etcd tells nothing, not even that there are none.
+    let told = picture.told == Told::All;
+    let data = if told { data } else { "messages are not told".to_owned() };
+    let count = if area.width < 54 || !told { String::new() } else { format!(" {count} in flight") };
     let title = vec![theme.span("Cluster", Role::Title), Span::raw(count)];
     let inner = Panel::new(Line::from(title)).data(theme.span(data, Role::Muted)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Nodes, u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX), picture.nodes.len());
@@ -73,7 +76,8 @@ fn spot<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>,
     let poor = [vec![short.clone()], vec![words::name(node, theme)]];
     let rich = match (&timer, node.life) {
         (_, Life::Killed) => {
-            let kept = term(format!(", log to {} kept", node.last));
+            let log = if picture.told == Told::All { format!("log to {}", node.last) } else { "data".to_owned() };
+            let kept = term(format!(", {log} kept"));
             vec![vec![title, kept], vec![name, term(" kept".into())]]
         }
         (None, _) => vec![vec![title, term(voted)], vec![name, term(String::new())]],

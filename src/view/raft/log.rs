@@ -3,9 +3,10 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::told::{UNTOLD, draw_note};
 use super::words;
 use crate::domain::RaftIndex;
-use crate::domain::raft::{EntryKind, NodeId, NodePicture, RaftPicture};
+use crate::domain::raft::{EntryKind, NodeId, NodePicture, RaftPicture, Told};
 use crate::input::Target;
 use crate::model::raft;
 use crate::view::canvas::{Canvas, columns_of};
@@ -63,6 +64,9 @@ pub fn draw(
     entry: RaftIndex,
     follows: bool,
 ) {
+    if picture.told == Told::Status {
+        return draw_note(canvas, area, "Log", UNTOLD);
+    }
     let theme = canvas.theme;
     let mut title = vec![theme.span("Log", Role::Title)];
     if !follows {

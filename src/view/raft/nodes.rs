@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::words;
 use crate::domain::RaftIndex;
-use crate::domain::raft::{NodeId, NodePicture, RaftPicture};
+use crate::domain::raft::{NodeId, NodePicture, RaftPicture, Told};
 use crate::input::Target;
 use crate::model::raft::{self, Ballot, Vote};
 use crate::view::canvas::{Canvas, columns_of};
@@ -17,6 +17,12 @@ use crate::view::widget::table::{Cell, Column, Row, table};
 
 /// What one is to know of all this.
 pub const PLAYGROUND: &str = "a playground; for anything real point lockscope at etcd";
+
+/// And of real etcds that were started to be played on.
+pub const REAL: &str = "a playground: their data goes with it";
+
+/// The columns of which every cluster tells something; a real etcd nothing of the others.
+const OF_STATUS: [usize; 7] = [0, 1, 2, 6, 8, 9, 11];
 
 const COLUMNS: [Column; 12] = [
     Column::new("NODE").at_least(4),
@@ -48,7 +54,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected
     let table_area = Rect { height: table_rows, ..inner };
     // Columns close to each other: eight numbers are compared, none is long.
     let columns = COLUMNS.map(|column| Column { gap: if inner.width < 60 { 1 } else { 2 }, ..column });
-    table(canvas, table_area, &columns, &rows);
+    match picture.told {
+        Told::All => table(canvas, table_area, &columns, &rows),
+        Told::Status => table(canvas, table_area, &OF_STATUS.map(|at| columns[at]), &rows),
+    };
     let columns = usize::from(inner.width.saturating_sub(2));
     let left = inner.bottom().saturating_sub(table_area.bottom());
     let lines = summary(picture, columns, usize::from(left), theme);
@@ -78,6 +87,11 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
     let [matched, next, lag] = match (leader, progress) {
         // What it knows of itself needs no message.
         _ if leads => [index(node.last), index(RaftIndex(node.last.0.saturating_add(1))), dash()],
+        // What it has committed is what a real etcd tells.
+        (Some(leader), _) if picture.told == Told::Status => {
+            let lag = leader.commit.0.saturating_sub(node.commit.0);
+            [dash(), dash(), Cell::span(theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted }))]
+        }
         (Some(leader), Some(progress)) => {
             let lag = leader.last.0.saturating_sub(progress.matched.0);
             let lagging = theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted });
@@ -94,7 +108,7 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
     }
     let snapshot = if node.snapshot.0 > 0 { index(node.snapshot) } else { dash() };
     let voted = node.voted_for.map_or_else(dash, |to| Cell::new(to.to_string()));
-    let cells = vec![
+    let mut cells = vec![
         Cell::new(words::name(node, theme)),
         Cell::Forms(forms),
         Cell::new(number(node.term.0)),
@@ -108,14 +122,19 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
         snapshot,
         Cell::new(grouped(node.revision.0)),
     ];
+    if picture.told == Told::Status {
+        let mut at = 0..;
+        cells.retain(|_| at.next().is_some_and(|at| OF_STATUS.contains(&at)));
+    }
     Row { selected: selected == Some(node.id), target: Some(Target::Node(node.id)), ..Row::new(cells) }
 }
 
 /// What holds for the whole cluster, the most important first, in at most so many lines.
 fn summary<'a>(picture: &RaftPicture, columns: usize, rows: usize, theme: &Theme) -> Vec<Line<'a>> {
-    let mut lines = votes(picture, columns, theme);
+    let told = picture.told == Told::All;
+    let mut lines = if told { votes(picture, columns, theme) } else { Vec::new() };
     lines.extend(flow(facts(picture, columns, theme), columns));
-    lines.extend(legend(columns, theme));
+    lines.extend(if told { legend(columns, theme) } else { Vec::new() });
     lines.truncate(rows);
     lines
 }
@@ -141,6 +160,10 @@ fn facts<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Fact<'
         fact("pre-vote", switch(rules.pre_vote)),
         fact("check-quorum", switch(rules.check_quorum)),
     ];
+    if picture.told == Told::Status {
+        // It runs on the system's own network.
+        facts.retain(|[label, _]| !["delay ", "loss "].contains(&&*label.content));
+    }
     // A narrow table has no room for it either, and the log shows how far each has committed.
     if columns >= 44 {
         let applied: Vec<String> = picture.nodes.iter().map(|node| number(node.applied.0)).collect();

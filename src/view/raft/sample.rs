@@ -166,6 +166,42 @@ fn stuck() -> Trace {
     Trace { id: STUCK, what: "put /demo/lock/97".into(), steps, stopped: Some("no quorum: only n2 has it".into()) }
 }
 
+/// What real etcds tell that were started to be played on: two that run, the first leading, and a
+/// killed one.
+pub fn of_status() -> RaftPicture {
+    use crate::domain::raft::{Life, Told};
+    let told = |id, commit| NodePicture {
+        term: Term(4),
+        leader: Some(NodeId(1)),
+        commit: RaftIndex(commit),
+        applied: RaftIndex(commit),
+        revision: Revision(412),
+        member: MemberId(id),
+        id: NodeId(id),
+        ..NodePicture::default()
+    };
+    let leader = NodePicture { role: RaftRole::Leader, leads_since: Some(at(12_400_000)), ..told(1, 97) };
+    let term = |term, began, leader, ended| record(term, began, &[], &[], leader, ended);
+    RaftPicture {
+        told: Told::Status,
+        now: at(NOW),
+        rules: Rules {
+            heartbeat: Duration::from_millis(100),
+            election_min: Duration::from_secs(1),
+            election_max: Duration::from_secs(2),
+            pre_vote: true,
+            check_quorum: true,
+        },
+        nodes: vec![leader, told(2, 94), NodePicture { life: Life::Killed, ..told(3, 80) }],
+        terms: vec![
+            term(2, 1_000, Some((3, 1_100)), Some(11_900)),
+            term(3, 11_900, None, Some(12_400)),
+            term(4, 12_400, Some((1, 12_400)), None),
+        ],
+        ..RaftPicture::default()
+    }
+}
+
 /// A cluster of so many nodes in the middle of an election: the leader is killed, one stands, one
 /// asks whether it could, one is cut off.
 pub fn election(count: u64) -> RaftPicture {

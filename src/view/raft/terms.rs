@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::raft::{RaftPicture, TermRecord};
+use crate::domain::raft::{RaftPicture, TermRecord, Told};
 use crate::input::Pane;
 use crate::model::raft;
 use crate::view::canvas::Canvas;
@@ -24,7 +24,10 @@ const COLUMNS: [Column; 5] = [
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, top: usize, focused: bool) {
     let theme = canvas.theme;
     let count = picture.terms.len();
-    let title = vec![theme.span("Elections", Role::Title), Span::raw(format!(" {count}"))];
+    // Between two answers of a real etcd a term can come and go.
+    let all = picture.told == Told::All;
+    let title = theme.span(if all { "Elections" } else { "Terms seen" }, Role::Title);
+    let title = vec![title, Span::raw(format!(" {count}"))];
     let panel = Panel::new(Line::from(title)).data(theme.span("newest first", Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     let capacity = inner.height.saturating_sub(1);
@@ -36,7 +39,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, top: usi
     let top = top.min(count.saturating_sub(usize::from(capacity)));
     let shown = picture.terms.iter().rev().skip(top).take(usize::from(capacity));
     let rows: Vec<Row<'_>> = shown.map(|record| row(picture, record, theme)).collect();
-    table(canvas, inner, &COLUMNS, &rows);
+    // Votes come last.
+    table(canvas, inner, if all { &COLUMNS } else { &COLUMNS[..COLUMNS.len() - 1] }, &rows);
 }
 
 fn row<'a>(picture: &RaftPicture, record: &TermRecord, theme: &Theme) -> Row<'a> {
@@ -48,16 +52,22 @@ fn row<'a>(picture: &RaftPicture, record: &TermRecord, theme: &Theme) -> Row<'a>
             let length = lasting(ended.unwrap_or(picture.now).since(since));
             (name, theme.span(length, if ended.is_some() { Role::Muted } else { Role::Text }))
         }
+        (None, _) if picture.told == Told::Status => {
+            (theme.span("none seen", Role::Warning), theme.span("-", Role::Muted))
+        }
         (None, None) if newest => (theme.span("voting", Role::Warning), theme.span("-", Role::Muted)),
         (None, _) => (theme.span("nobody", Role::Warning), theme.span("-", Role::Muted)),
     };
-    Row::new(vec![
+    let mut cells = vec![
         Cell::new(grouped(i64::try_from(record.term.0).unwrap_or(i64::MAX))),
         Cell::new(cluster_clock(record.began)),
         Cell::span(leader),
         Cell::span(led),
-        Cell::Forms(votes(record).into_iter().map(Line::from).collect()),
-    ])
+    ];
+    if picture.told == Told::All {
+        cells.push(Cell::Forms(votes(record).into_iter().map(Line::from).collect()));
+    }
+    Row::new(cells)
 }
 
 /// For whom the votes went, in forms: by name, and by number.

@@ -166,6 +166,34 @@ fn a_real_etcd_shows_what_it_tells_and_says_what_it_does_not() {
     assert!(!cluster.draw(120, 60, &plain()).text().to_lowercase().contains("kill"));
 }
 
+/// Real etcds that were started to be played on.
+fn real(width: u16, height: u16) -> Cluster {
+    let mut cluster = demo(sample::of_status());
+    cluster.model.ui.demo = Some(Demo { hint: false, ..Demo::new(42, 3).of_real_etcds() });
+    cluster.press("r", width, height);
+    cluster
+}
+
+#[test]
+fn real_etcds_to_play_on_show_what_they_tell_and_say_what_they_do_not() {
+    assert_snapshot!(real(80, 24).draw(80, 24, &plain()).text());
+    assert_snapshot!(real(120, 36).draw(120, 36, &plain()).text());
+}
+
+#[test]
+fn of_real_etcds_nothing_is_claimed_that_nobody_told() {
+    let mut cluster = real(200, 60);
+    let text = cluster.draw(200, 60, &plain()).text();
+    for claim in ["in flight", "no entry", "VOTED", "VOTES", "MATCH", "SNAPSHOT", "seed", "log to", "no election"] {
+        assert!(!text.contains(claim), "{claim}: {text}");
+    }
+    assert!(text.contains("a real etcd tells nothing of single requests"), "{text}");
+    assert!(!text.to_lowercase().contains("embedded cluster") || text.contains("starts an embedded"), "{text}");
+    cluster.press("4", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("K kills") && !text.contains("votes"), "{text}");
+}
+
 #[test]
 fn roles_troubles_and_votes_have_their_looks() {
     let theme = plain();

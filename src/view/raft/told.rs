@@ -16,7 +16,7 @@ use crate::view::widget::panel::Panel;
 use crate::view::{empty, members};
 
 /// What etcd has no call for, and where it can be seen.
-const UNTOLD: &str = "etcd tells roles, terms and indexes, and nothing of messages, votes, timers and log entries. \
+pub const UNTOLD: &str = "etcd tells roles, terms and indexes, and nothing of messages, votes, timers and log entries. \
                       `lockscope demo` starts an embedded cluster that shows all of them.";
 
 /// Draws the screen. `live_now` is the time that goes on while the screen is paused.
@@ -33,7 +33,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     draw_ring(canvas, ring, facts, list);
     let (changes, note) = bottom(other, if other.height > 14 { 8 } else { other.height / 2 });
     members::draw_changes(canvas, changes, facts);
-    draw_note(canvas, note);
+    draw_note(canvas, note, "Not told", UNTOLD);
 }
 
 fn draw_ring(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>) {
@@ -83,11 +83,12 @@ fn forms<'a>(cluster: &cluster::Cluster, member: &MemberFacts, theme: &Theme) ->
     vec![vec![full(24), detail], vec![full(14), term], vec![full(10)], vec![Line::from(name(8))]]
 }
 
-fn draw_note(canvas: &mut Canvas<'_>, area: Rect) {
+/// Draws a panel that says what cannot be shown in it, as far as there is room.
+pub fn draw_note(canvas: &mut Canvas<'_>, area: Rect, title: &'static str, said: &str) {
     let theme = canvas.theme;
-    let inner = Panel::new(theme.span("Not told", Role::Title)).draw(canvas, area);
+    let inner = Panel::new(theme.span(title, Role::Title)).draw(canvas, area);
     let columns = usize::from(inner.width.saturating_sub(2));
-    let mut rest = UNTOLD;
+    let mut rest = said;
     for y in inner.top()..inner.bottom() {
         if rest.is_empty() || columns == 0 {
             break;

@@ -1,0 +1,168 @@
+//! What a client leaves in the store, for who tidies up behind it.
+//!
+//! What hangs on a lease goes with it, so of that the lease is enough. What hangs on nothing, such
+//! as a published configuration or the key of a client that puts first and takes a lease later, is
+//! known by the revisions that the client's puts made. Of a put that was not answered, the key and
+//! its value have to do.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use crate::domain::{Key, KeyValue, LeaseId, Revision};
+use crate::recipe::{Answer, Call, Failure};
+
+/// How many leases, revisions and doubtful puts of one client are known: the first revision and
+/// the latest of all.
+const KEPT: usize = 4096;
+
+/// How many leases of one client can still be there.
+const LEASES: usize = 64;
+
+/// What a client leaves.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Left {
+    /// Leases that were granted and not revoked; most of them have run out.
+    pub leases: VecDeque<LeaseId>,
+    /// The revisions that its puts without a lease made.
+    made: BTreeSet<Revision>,
+    /// Puts without a lease that were never answered.
+    doubtful: VecDeque<(Key, Vec<u8>)>,
+}
+
+/// What of a call matters to who tidies up.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Deed {
+    /// A lease is granted.
+    Grants,
+    /// A lease is revoked.
+    Revokes(LeaseId),
+    /// A key is put that hangs on nothing.
+    Puts(Key, Vec<u8>),
+    /// Nothing of it.
+    Other,
+}
+
+impl Deed {
+    /// What of this call matters.
+    pub fn of(call: &Call) -> Self {
+        match call {
+            Call::Grant { .. } => Self::Grants,
+            Call::Revoke(lease) => Self::Revokes(*lease),
+            Call::Create { key, value, lease } | Call::Put { key, value, lease } if lease.is_none() => {
+                Self::Puts(key.clone(), value.clone())
+            }
+            _ => Self::Other,
+        }
+    }
+}
+
+impl Left {
+    /// Takes in what became of a call.
+    pub fn note(&mut self, deed: Deed, answer: &Result<Answer, Failure>) {
+        match (deed, answer) {
+            (_, Ok(Answer::Granted { lease, .. })) => {
+                if self.leases.len() == LEASES {
+                    self.leases.pop_front();
+                }
+                self.leases.push_back(*lease);
+            }
+            (Deed::Revokes(lease), Ok(_) | Err(Failure::LeaseGone)) => self.leases.retain(|left| *left != lease),
+            (Deed::Puts(..), Ok(Answer::Put(revision))) => self.make(*revision),
+            // Of an older key it is somebody else's, or one of the doubtful.
+            (Deed::Puts(..), Ok(Answer::Created { revision, created, .. })) if revision == created => {
+                self.make(*created);
+            }
+            (Deed::Puts(key, value), Err(Failure::Unanswered)) => {
+                let put = (key, value);
+                if !self.doubtful.contains(&put) {
+                    if self.doubtful.len() == LEASES {
+                        self.doubtful.pop_front();
+                    }
+                    self.doubtful.push_back(put);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in what another client left.
+    pub fn extend(&mut self, other: Self) {
+        self.leases.extend(other.leases);
+        self.made.extend(other.made);
+        self.doubtful.extend(other.doubtful);
+    }
+
+    /// Whether a key that hangs on nothing is known to be its own.
+    pub fn has(&self, kv: &KeyValue) -> bool {
+        let is_doubtful = |(key, value): &(Key, Vec<u8>)| *key == kv.key && *value == kv.value;
+        self.made.contains(&kv.create_revision) || self.doubtful.iter().any(is_doubtful)
+    }
+
+    /// Whether there can be keys of it that hang on nothing.
+    pub fn has_keys(&self) -> bool {
+        !self.made.is_empty() || !self.doubtful.is_empty()
+    }
+
+    fn make(&mut self, revision: Revision) {
+        // A put anew keeps the revision that created the key, so the first counts longest.
+        let second = self.made.iter().nth(1).copied();
+        if let Some(second) = second.filter(|_| self.made.len() == KEPT) {
+            self.made.remove(&second);
+        }
+        self.made.insert(revision);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn put(revision: i64) -> Result<Answer, Failure> {
+        Ok(Answer::Put(Revision(revision)))
+    }
+
+    fn puts() -> Deed {
+        Deed::of(&Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE })
+    }
+
+    fn there(created: i64, value: &str) -> KeyValue {
+        let value = value.as_bytes().to_vec();
+        KeyValue { key: "/a".into(), value, create_revision: Revision(created), ..KeyValue::default() }
+    }
+
+    #[test]
+    fn a_lease_is_left_until_it_is_known_to_be_gone() {
+        let mut left = Left::default();
+        let granted = |lease| Ok(Answer::Granted { lease: LeaseId(lease), ttl: std::time::Duration::from_secs(5) });
+        left.note(Deed::Other, &granted(1));
+        left.note(Deed::Other, &granted(2));
+        left.note(Deed::Revokes(LeaseId(1)), &Err(Failure::Unanswered));
+        assert_eq!(left.leases, [LeaseId(1), LeaseId(2)]);
+        left.note(Deed::Revokes(LeaseId(1)), &Err(Failure::LeaseGone));
+        left.note(Deed::Revokes(LeaseId(2)), &Ok(Answer::Revoked));
+        assert!(left.leases.is_empty());
+    }
+
+    #[test]
+    fn a_key_is_its_own_by_the_revision_that_created_it() {
+        let mut left = Left::default();
+        assert!(!left.has_keys());
+        left.note(puts(), &put(7));
+        for revision in 8..=5_000 {
+            left.note(puts(), &put(revision));
+        }
+        assert!(left.has(&there(7, "changed since")), "it was put anew five thousand times");
+        assert!(left.has(&there(5_000, "me")), "somebody deleted it in between");
+        assert!(!left.has(&there(6, "me")), "somebody else's");
+    }
+
+    #[test]
+    fn of_a_put_without_an_answer_the_value_tells() {
+        let mut left = Left::default();
+        left.note(puts(), &Err(Failure::Unanswered));
+        assert!(left.has(&there(9, "me")) && !left.has(&there(9, "you")));
+        let created = Answer::Created { revision: Revision(9), created: Revision(3), lease: LeaseId::NONE };
+        let mut left = Left::default();
+        left.note(puts(), &Ok(created));
+        assert!(!left.has(&there(3, "me")), "it was there before");
+    }
+}
