@@ -4,6 +4,8 @@ use std::io::Write;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tracing::warn;
 
 use super::args::DemoArgs;
 use super::exit::{Exit, Failure};
@@ -62,16 +64,19 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
         let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
         let connection = stage.connection();
         // They begin when there is a leader; the screen does not wait for that.
+        let (begun, begins) = oneshot::channel();
         let clients = tokio::spawn({
             let (piece, connection, clock, control) =
                 (piece.clone(), connection.clone(), stage.clock(), stage.control());
             async move {
                 let performance = Performance::begin(&piece, begin(seed), &connection, &clock, Some(control)).await;
-                std::future::pending::<()>().await;
-                drop(performance);
+                let performance = performance.inspect_err(|why| warn!(?why, "the clients do not begin"))?;
+                // A dashboard that was left already is shown nothing.
+                let _ = begun.send(performance.shown());
+                Ok::<_, Failure>(performance)
             }
         });
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed))).await;
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed)), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);

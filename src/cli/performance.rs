@@ -2,9 +2,6 @@
 
 use std::collections::BTreeSet;
 use std::future::Future;
-use std::time::Duration;
-
-use tokio::time::timeout;
 
 use super::exit::{Exit, Failure};
 use super::piece::Piece;
@@ -16,9 +13,7 @@ use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
 use crate::playground::{Begin, Company, StartError, Summary};
 use crate::runtime::Control;
-
-/// How long a cluster may take until the clients can begin, by the wall's clock.
-const PATIENCE: Duration = Duration::from_secs(20);
+use crate::runtime::play::Playing;
 
 /// A scenario that is played.
 pub struct Performance {
@@ -34,7 +29,7 @@ impl Performance {
     /// to it. It returns when they have begun.
     ///
     /// # Errors
-    /// When keys are there already, or the cluster answers nothing for long.
+    /// When keys are there already.
     pub async fn begin(
         piece: &Piece,
         begin: Begin,
@@ -46,20 +41,16 @@ impl Performance {
         let stay = piece.cast.clients.iter().filter(|(_, habits)| habits.stays);
         let stay: BTreeSet<u32> = stay.map(|(client, _)| client.0).collect();
         let dial = move |number| if stay.contains(&number) { members.only(number) } else { members.of(number) };
-        let starting = Company::start(&piece.cast, begin, dial, clock);
-        let company = timeout(PATIENCE, starting).await.map_err(|_| {
-            let what = format!("the cluster let nobody begin for {} s", PATIENCE.as_secs());
-            Failure::new(Exit::Error, what).hint("`lockscope members` says how it is.")
-        })??;
+        let company = Company::start(&piece.cast, begin, dial, clock).await?;
         let began = clock.now();
         let direction =
             Direction::start(piece.director(began), company.control(), clock.clone(), theatre.clone().map(On));
         Ok(Self { company, direction, clock: clock.clone(), began, theatre })
     }
 
-    /// The clients.
-    pub const fn company(&self) -> &Company {
-        &self.company
+    /// The run, to be shown.
+    pub fn shown(&self) -> Box<dyn Playing> {
+        Box::new(self.company.control())
     }
 
     /// Ends it: the clients give up what they have. What came of it.

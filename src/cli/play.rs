@@ -2,8 +2,11 @@
 
 use std::io::Write;
 use std::path::Path;
+use std::time::Duration;
 
 use tokio::runtime::Builder;
+use tokio::sync::oneshot;
+use tokio::time::timeout;
 
 use super::args::PlayArgs;
 use super::exit::{Exit, Failure};
@@ -19,6 +22,9 @@ use crate::playground::scenario::library;
 use crate::playground::{Begin, Scenario, Summary};
 use crate::runtime::terminal::Terminal;
 use crate::{runtime, source};
+
+/// How long a cluster of others may take until the clients can begin.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// Lists the scenarios, checks a file, or plays without a screen and prints what came of it.
 ///
@@ -56,7 +62,10 @@ pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
         let reins = Reins::start(ClusterTime(0), Speed::default());
         let beginning = begin(&piece, args, &config, seed, &reins);
         let performance = unless_told_to_stop(beginning).await.ok_or(Failure::Interrupted)??;
-        let ended = runtime::dashboard(config, None).await;
+        let (begun, begins) = oneshot::channel();
+        // The dashboard listens from the beginning.
+        let _ = begun.send(performance.shown());
+        let ended = runtime::dashboard(config, None, Some(begins)).await;
         // What clients have on a cluster of others is theirs to take back, whoever waits for it.
         performance.end(&piece, seed).await;
         Ok::<_, Failure>(ended?)
@@ -97,7 +106,12 @@ async fn begin(
     // That nobody can be reached is said at once, with every endpoint's reason.
     source::connect(&reading::pool(config)?).await?;
     let begin = Begin { seed, term: None, join: args.join };
-    Performance::begin(piece, begin, &config.connection, &reins.clock(), None).await
+    let clock = reins.clock();
+    let beginning = Performance::begin(piece, begin, &config.connection, &clock, None);
+    timeout(PATIENCE, beginning).await.unwrap_or_else(|_| {
+        let what = format!("the cluster did not let the clients begin for {} s", PATIENCE.as_secs());
+        Err(Failure::new(Exit::Error, what).hint("`lockscope members` says how it is."))
+    })
 }
 
 fn check(path: &Path, to: &mut impl Write) -> Result<(), Failure> {

@@ -46,7 +46,7 @@ fn selection<'a>(ui: &Ui, facts: &'a Facts) -> (Option<LockView<'a>>, Option<Key
             let lock = key.and_then(|key| facts.lock_of(key.entry()));
             (lock, key, lease.unwrap_or_default())
         }
-        Screen::Members | Screen::Raft | Screen::Way | Screen::Log => (None, None, LeaseId::NONE),
+        Screen::Members | Screen::Raft | Screen::Way | Screen::Playground | Screen::Log => (None, None, LeaseId::NONE),
     }
 }
 
