@@ -35,6 +35,43 @@ fn wrong<T>(at: &Spanned<T>, why: impl Into<String>) -> Wrong {
     Wrong { at: at.span().start, why: why.into() }
 }
 
+/// The keys that a file can have below its tables, for the document that lists them.
+#[cfg(test)]
+pub(super) const KEYS: [&str; 32] = [
+    "name",
+    "summary",
+    "lock",
+    "needs",
+    "members",
+    "pre_vote",
+    "check_quorum",
+    "delay",
+    "count",
+    "recipe",
+    "second",
+    "value",
+    "ttl",
+    "heartbeat",
+    "hold",
+    "think",
+    "writes",
+    "crash",
+    "crash_one_in",
+    "away",
+    "mistakes",
+    "starts",
+    "stays",
+    "fencing",
+    "time",
+    "when",
+    "after",
+    "every",
+    "do",
+    "say",
+    "that",
+    "summary_zh",
+];
+
 /// Makes a scenario of what a file says.
 pub(super) fn scenario(raw: &Raw) -> Checked<Scenario> {
     let name = raw.name.get_ref();
@@ -199,10 +236,10 @@ fn kind(text: &Text) -> Checked<Kind> {
     })
 }
 
-type Switch = fn(&mut Mistakes);
+pub(super) type Switch = fn(&mut Mistakes);
 
 /// The mistakes by their names.
-const MISTAKES: [(&str, Switch); 4] = [
+pub(super) const MISTAKES: [(&str, Switch); 4] = [
     ("no-recheck", |mistakes| mistakes.no_recheck = true),
     ("any-event", |mistakes| mistakes.any_event = true),
     ("no-slash", |mistakes| mistakes.no_slash = true),

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use super::*;
+use crate::domain::play::order;
+use crate::playground::expect;
 use crate::recipe::Kind;
 
 const GOOD: &str = r#"name = "good"
@@ -135,6 +137,32 @@ fn those_that_come_with_the_program_can_be_played_and_tell_in_both_languages() {
     }
     let unknown = library::find("zombi").unwrap_err().to_string();
     assert_eq!(unknown, "no scenario `zombi`; did you mean `zombie`?");
+}
+
+/// The document that tells how to write one.
+const DOCUMENT: &str = include_str!("../../../docs/scenarios.md");
+
+#[test]
+fn the_document_lists_all_that_can_be_said() {
+    let phrases = expect::PHRASES.iter().map(|phrase| format!("| `{}` | {}. |", phrase.pattern, phrase.help));
+    let recipes = Kind::ALL.map(|kind| format!("| `{kind}` |"));
+    let orders = order::WORDS.iter().map(|word| match word.name {
+        "add" => "`add 3`".to_owned(),
+        name => format!("`{name} WHOM"),
+    });
+    let mistakes = check::MISTAKES.map(|(name, _)| format!("`{name}`"));
+    let keys = check::KEYS.map(|name| format!("`{name}`"));
+    for said in phrases.chain(recipes).chain(orders).chain(mistakes).chain(keys) {
+        assert!(DOCUMENT.contains(&said), "docs/scenarios.md lacks {said}");
+    }
+}
+
+#[test]
+fn the_example_of_the_document_can_be_played() {
+    let (_, example) = DOCUMENT.split_once("```toml\n").unwrap();
+    let (example, _) = example.split_once("```").unwrap();
+    let scenario = read(example).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!((scenario.name.as_str(), scenario.wanted.len()), ("long-pause", 2));
 }
 
 #[test]
