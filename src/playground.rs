@@ -23,6 +23,8 @@ mod left;
 #[cfg(test)]
 mod orders;
 pub mod publish;
+#[cfg(test)]
+mod recipes_tests;
 pub mod rehearsal;
 pub mod resource;
 mod skew;
