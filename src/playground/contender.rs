@@ -395,3 +395,23 @@ impl Recipe for Contender {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Revision;
+    use crate::recipe::WatchId;
+    use crate::recipe::testing::put;
+
+    #[test]
+    fn a_client_that_stands_still_keeps_only_so_much_for_later() {
+        let mut missed = Vec::new();
+        let watch = WatchId(1);
+        for revision in 0..10_000 {
+            Contender::miss(&mut missed, Input::Changed { watch, revision: Revision(revision), event: put("/a") });
+        }
+        assert_eq!((missed.len(), missed.last()), (MISSED + 1, Some(&Input::WatchLost(watch))));
+        Contender::miss(&mut missed, Input::Timer(Timer::Expiry));
+        assert_eq!(missed.last(), Some(&Input::Timer(Timer::Expiry)), "what ends its lease is never left out");
+    }
+}

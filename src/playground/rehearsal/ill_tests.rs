@@ -335,13 +335,13 @@ fn a_watcher_is_timed_from_the_change_in_the_store() {
         ..Habits::default()
     };
     let watcher = Habits { kind: Kind::Watch, name: "/t/s/".into(), ..Habits::default() };
-    let watched = watcher.lock();
-    let cast = Cast { lock: watched.clone(), ..cast([watcher, service]) };
+    let about = watcher.lock();
+    let cast = Cast { lock: about.clone(), ..cast([watcher, service]) };
     let mut run = Rehearsal::new(&cast, Config::default(), 7);
     run.run(at(6_000));
     run.order(to(2, Ill::Crash)).unwrap();
     run.run(at(20_000));
-    let of = &run.tally().locks()[&watched];
+    let of = &run.tally().locks()[&about];
     assert!(of.sights >= 2, "it came and it went: {:?}", moments(&run, 1));
     let learnt = of.learnt().expect("it watched meanwhile");
     assert!(learnt.max < Duration::from_millis(200), "{learnt:?}");
