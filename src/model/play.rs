@@ -1,8 +1,9 @@
 //! The run of simulated clients as it is known: how they are, what they did over time, what
 //! happened.
 //!
-//! It is built from pictures ([`PlayPicture`]) alone, and each costs by the moments it brings,
-//! not by the clients there are. Over a day's run it stays as large as it is after the first
+//! It is built from pictures ([`PlayPicture`]) alone, and each costs by the moments it brings: of
+//! the clients only those are looked at closer that believe to wait while nothing of theirs stands
+//! in a queue, as for a lock that has none. Over a day's run it stays as large as it is after the first
 //! minutes: [`STRETCHES`] stretches and as many marks are shared out evenly among the lanes, each
 //! of which loses its oldest for the newest ([`LEAST`] are left to each of very many); the last
 //! [`HAPPENED`] moments are kept with their numbers, the last [`WRITES`] writes of each resource
@@ -13,7 +14,7 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::domain::play::{
-    Belief, ClientId, ClientPicture, Expected, Happening, Moment, Narration, PlayPicture, ResourcePicture,
+    Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, Narration, PlayPicture, ResourcePicture,
 };
 use crate::domain::raft::ClusterTime;
 use crate::domain::{LeaseId, Revision};
@@ -200,6 +201,7 @@ impl Play {
         if is_gap {
             self.go_on();
         }
+        self.see_waiting();
         self.forget_removed();
     }
 
@@ -281,6 +283,17 @@ impl Play {
             self.lane_mut(client.id).go_on(at, client, most);
         }
         self.picture.clients = clients;
+    }
+
+    /// Who waits for a lock without a queue is not told to have enqueued.
+    fn see_waiting(&mut self) {
+        let (most, now) = (self.most(), self.picture.now);
+        let waits = |client: &&ClientPicture| client.belief == Belief::Waiting && client.life == Life::Up;
+        for client in self.picture.clients.iter().filter(waits) {
+            if let Some(lane) = self.lanes.get_mut(&client.id).filter(|lane| lane.doing().is_none()) {
+                lane.waits(now, most);
+            }
+        }
     }
 
     fn forget_removed(&mut self) {

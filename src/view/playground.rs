@@ -42,6 +42,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded:
     };
     if size >= Size::Wide {
         let (list, beside) = left(lower, percent(lower.width, 54, 60));
+        if play.expectations().is_empty() {
+            let (list, keys) = left(lower, lower.width - percent(beside.width, 38, 30));
+            happened::draw(canvas, list, play, ui);
+            side::draw_keys(canvas, keys, play, ui, embedded);
+            return;
+        }
         let (expected, keys) = left(beside, percent(beside.width, 62, 30));
         happened::draw(canvas, list, play, ui);
         side::draw_expectations(canvas, expected, play, ui);

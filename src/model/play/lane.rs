@@ -145,6 +145,7 @@ impl Lane {
                 if !self.dropped && matches!(self.doing, Some(Doing::Holding | Doing::Waiting)) {
                     self.mark(at, Marked::Gone(None), most);
                 }
+                self.dropped = false;
                 self.does(at, None, most);
             }
             Happening::Released(_) | Happening::GaveUp => self.does(at, None, most),
@@ -172,6 +173,13 @@ impl Lane {
             }
             Happening::Wrote(_) | Happening::Saw(_) | Happening::Term(_) | Happening::Fault(_) | Happening::Told(_) => {
             }
+        }
+    }
+
+    /// It believes to wait, and nothing of its own was seen to be dropped.
+    pub(super) fn waits(&mut self, at: ClusterTime, most: usize) {
+        if !self.dropped {
+            self.does(at, Some(Doing::Waiting), most);
         }
     }
 

@@ -137,6 +137,31 @@ fn behind_a_gap_lanes_go_on_from_how_the_clients_are() {
 }
 
 #[test]
+fn who_waits_for_a_lock_without_a_queue_is_seen_to_wait() {
+    let mut run = Run::new(1);
+    run.happens(1, Happening::Began);
+    let waits = |run: &mut Run, second: u64| {
+        run.now = ClusterTime(second * 1_000_000);
+        let mut picture = run.picture();
+        picture.clients[0].belief = Belief::Waiting;
+        run.play.take(picture);
+        run.play
+            .lane(ClientId(1))
+            .unwrap()
+            .stretches()
+            .iter()
+            .map(|s| (s.doing, s.from.0 / 1_000_000))
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(waits(&mut run, 1), [(Doing::Waiting, 1)]);
+    assert_eq!(waits(&mut run, 2), [(Doing::Waiting, 1)], "it goes on");
+    run.happens(1, Happening::Dropped(Revision(9), Belief::Waiting));
+    assert_eq!(waits(&mut run, 3), [(Doing::Waiting, 1)], "in vain, which is not seen as waiting");
+    run.happens(1, Happening::Lost(Belief::Waiting));
+    assert_eq!(waits(&mut run, 4), [(Doing::Waiting, 1), (Doing::Waiting, 4)], "and anew");
+}
+
+#[test]
 fn another_run_begins_with_nothing() {
     let mut run = Run::new(1);
     run.turn(1);

@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::words;
+use crate::domain::key::split_last;
 use crate::domain::play::{Belief, ClientPicture, Life};
 use crate::domain::{Millis, Revision};
 use crate::input::{Pane, Target};
@@ -17,18 +18,19 @@ use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::table::{Cell, Column, Row, table};
 
-const COLUMNS: [Column; 11] = [
+const COLUMNS: [Column; 12] = [
     Column::new("CLIENT"),
-    Column::new("RECIPE").drop(1),
+    Column::new("LOCK").drop(1),
+    Column::new("RECIPE").drop(2),
     Column::new("STEP"),
     Column::new("BELIEVES"),
     Column::new("STORE SAYS"),
     Column::new("TOKEN").right(),
     Column::new("LEASE"),
     Column::new("TTL").right(),
-    Column::new("WAITS FOR").drop(3),
+    Column::new("WAITS FOR").drop(4),
     Column::new("KEY").at_least(12).drop(0).fills(),
-    Column::new("DONE TO IT").drop(2),
+    Column::new("DONE TO IT").drop(3),
 ];
 
 /// The rows that the whole table would take, frame included.
@@ -79,6 +81,7 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
         target: Some(Target::Client(client.id)),
         ..Row::new(vec![
             Cell::new(client.id.to_string()),
+            Cell::span(theme.key(split_last(&client.lock).1, 16, Role::Text)),
             Cell::span(theme.sentence(crate::view::text::escape_text(&client.recipe).into_owned(), 20, Role::Text)),
             Cell::span(step),
             Cell::span(theme.span(client.belief.name(), believes)),

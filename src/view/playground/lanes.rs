@@ -4,6 +4,7 @@
 //! span of time that is shown.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use ratatui::layout::Rect;
 use ratatui::style::Modifier;
@@ -55,10 +56,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let clients = play.clients();
     let window = ui.play.clients.window(usize::from(capacity), clients.len());
     let seen = position(&window, clients.len());
-    let inner = Panel::new(title(play, usize::from(area.width / 2), theme))
-        .data(time_words(play, ui, span, &seen, theme))
-        .focused(focused)
-        .draw(canvas, area);
+    let title = title(play, usize::from(area.width / 2), theme);
+    let room = area.width.saturating_sub(columns_of(&title) + 7);
+    let inner =
+        Panel::new(title).data(time_words(play, ui, span, &seen, room, theme)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Lanes, capacity, clients.len());
     if inner.height < 2 || columns < 4 {
         return;
@@ -150,19 +151,23 @@ fn title<'a>(play: &'a Play, columns: usize, theme: &Theme) -> Line<'a> {
     ])
 }
 
-/// What the lanes show: which of them, how much time, and whether they follow the run.
-fn time_words<'a>(play: &Play, ui: &Ui, span: Stretched, seen: &str, theme: &Theme) -> Line<'a> {
-    let mut spans = Vec::new();
-    if !seen.is_empty() {
-        spans.push(theme.span(format!("{seen}  "), Role::Muted));
-    }
-    let column = lasting(std::time::Duration::from_micros(span.column));
-    spans.push(theme.span(format!("{column} a column  "), Role::Muted));
-    if ui.play.follows() {
-        spans.push(theme.span(format!("follow {}", theme.glyphs.lane.now), Role::Text));
+/// What the lanes show: which of them, how much time, and whether they follow the run; the last
+/// stays longest where there is little room.
+fn time_words<'a>(play: &Play, ui: &Ui, span: Stretched, seen: &str, room: u16, theme: &Theme) -> Line<'a> {
+    let how = if ui.play.follows() {
+        theme.span(format!("follow {}", theme.glyphs.lane.now), Role::Text)
     } else {
         let at = ui.play.marked(play).unwrap_or(span.end);
-        spans.push(theme.span(format!("at {}, F follows", cluster_clock(at)), Role::Warning));
+        theme.span(format!("at {}, F follows", cluster_clock(at)), Role::Warning)
+    };
+    let mut spans = vec![how];
+    let column = format!("{} a column", lasting(Duration::from_micros(span.column)));
+    for part in [seen.to_owned(), column].into_iter().filter(|part| !part.is_empty()) {
+        let with = theme.span(format!("{part}  "), Role::Muted);
+        let taken = columns_of(&Line::from(spans.clone())) + columns_of(&Line::from(with.clone()));
+        if taken <= room {
+            spans.insert(spans.len() - 1, with);
+        }
     }
     Line::from(spans)
 }
