@@ -99,14 +99,16 @@ impl Verdict {
 impl Expectations {
     /// What is wanted of a run of this cast.
     pub fn new(wanted: &[Wanted], cast: &Cast) -> Self {
+        let scene = Scene::new(cast);
         let judges = wanted.iter().map(|wanted| {
             let text = match &wanted.lock {
                 Some(lock) => format!("{} ({lock})", wanted.text),
                 None => wanted.text.clone(),
             };
-            Judge { text, rule: judging(wanted, cast) }
+            Judge { text, rule: judging(wanted, cast, &scene) }
         });
-        Self { scene: Scene::new(cast), judges: judges.collect(), now: ClusterTime(0) }
+        let judges = judges.collect();
+        Self { scene, judges, now: ClusterTime(0) }
     }
 
     /// Takes in what happened.
@@ -157,7 +159,7 @@ impl Expectations {
 }
 
 /// The rule that judges what is wanted.
-fn judging(wanted: &Wanted, cast: &Cast) -> Box<dyn Judging> {
+fn judging(wanted: &Wanted, cast: &Cast, scene: &Scene) -> Box<dyn Judging> {
     let below = |name: &str| {
         let mut key = cast.prefix.to_vec();
         key.extend_from_slice(name.as_bytes());
@@ -170,8 +172,8 @@ fn judging(wanted: &Wanted, cast: &Cast) -> Box<dyn Judging> {
         Rule::OneHolder => Box::new(queue::OneHolder(named)),
         Rule::DoubleHolders(least) => Box::new(queue::DoubleHolders(lock, least)),
         Rule::Handoffs(least) => Box::new(queue::Handoffs(lock, least)),
-        Rule::EverybodyHolds => Box::new(queue::Everybody::new(lock)),
-        Rule::Fairness(least) => Box::new(queue::Fairness::new(lock, least)),
+        Rule::EverybodyHolds => Box::new(queue::Everybody::new(lock, scene)),
+        Rule::Fairness(least) => Box::new(queue::Fairness::new(lock, scene, least)),
         Rule::ChangesAfterExpiry(within) => Box::new(expiry::Changes::new(lock, within)),
         Rule::StaleBelief(least) => Box::new(expiry::StaleBelief::new(lock, least)),
         Rule::Expired(least) => Box::new(counts::Expired::new(named, least)),

@@ -3,7 +3,6 @@
 use super::{CountBy, Facts, Judging, Scene, Thousandths, Verdict, locks, plural, shown};
 use crate::domain::Key;
 use crate::domain::play::{ClientId, Happening, Moment};
-use crate::domain::raft::ClusterTime;
 
 /// Whoever took it had the oldest key.
 #[derive(Debug)]
@@ -80,7 +79,7 @@ impl Judging for Handoffs {
 }
 
 /// How often each client came to hold.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Turns {
     lock: Key,
     /// With those that take part and never held.
@@ -88,17 +87,18 @@ struct Turns {
 }
 
 impl Turns {
-    fn see(&mut self, moment: &Moment) {
-        if let (Some(client), Happening::Acquired(..)) = (moment.client, &moment.what)
-            && moment.lock == self.lock
-        {
-            *self.of.entry(client).or_default() += 1;
-        }
+    fn new(lock: Key, scene: &Scene) -> Self {
+        let of = scene.parts(&lock).map(|client| (client, 0)).collect();
+        Self { lock, of }
     }
 
-    fn seen(&mut self, scene: &Scene) {
-        for client in scene.parts(&self.lock) {
-            self.of.entry(client).or_default();
+    fn see(&mut self, moment: &Moment) {
+        let Some(client) = moment.client.filter(|_| moment.lock == self.lock) else { return };
+        match moment.what {
+            // Who joins later counts from then on.
+            Happening::Began => drop(self.of.entry(client).or_default()),
+            Happening::Acquired(..) => *self.of.entry(client).or_default() += 1,
+            _ => {}
         }
     }
 }
@@ -108,18 +108,14 @@ impl Turns {
 pub(super) struct Everybody(Turns);
 
 impl Everybody {
-    pub fn new(lock: Key) -> Self {
-        Self(Turns { lock, ..Turns::default() })
+    pub fn new(lock: Key, scene: &Scene) -> Self {
+        Self(Turns::new(lock, scene))
     }
 }
 
 impl Judging for Everybody {
     fn see(&mut self, moment: &Moment, _: &Scene) {
         self.0.see(moment);
-    }
-
-    fn seen(&mut self, _: ClusterTime, scene: &Scene) {
-        self.0.seen(scene);
     }
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
@@ -146,18 +142,14 @@ pub(super) struct Fairness {
 }
 
 impl Fairness {
-    pub fn new(lock: Key, least: Thousandths) -> Self {
-        Self { turns: Turns { lock, ..Turns::default() }, least }
+    pub fn new(lock: Key, scene: &Scene, least: Thousandths) -> Self {
+        Self { turns: Turns::new(lock, scene), least }
     }
 }
 
 impl Judging for Fairness {
     fn see(&mut self, moment: &Moment, _: &Scene) {
         self.turns.see(moment);
-    }
-
-    fn seen(&mut self, _: ClusterTime, scene: &Scene) {
-        self.turns.seen(scene);
     }
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {

@@ -14,8 +14,10 @@ pub(super) struct Changes {
     within: Duration,
     /// Changes that not all know yet, oldest first.
     open: VecDeque<Change>,
-    /// What is known of each key by who knows most; of very many keys, of some.
-    known: BTreeMap<Key, Option<Vec<u8>>>,
+    /// The keys that are there as far as anybody knows; of very many keys, some.
+    known: BTreeMap<Key, Vec<u8>>,
+    /// Since when each watcher looks: at first it learns what others know already.
+    since: BTreeMap<ClientId, ClusterTime>,
     seen: u64,
     slowest: Duration,
     watchers: usize,
@@ -40,6 +42,7 @@ impl Changes {
             within,
             open: VecDeque::new(),
             known: BTreeMap::new(),
+            since: BTreeMap::new(),
             seen: 0,
             slowest: Duration::ZERO,
             watchers: 0,
@@ -55,12 +58,16 @@ impl Changes {
         };
         let of_it = |change: &Change| change.key == *sight.key() && change.value == value;
         if !self.open.iter().any(|change| of_it(change) && change.missing.contains(&client)) {
-            // Who comes late learns first what all others know.
-            if self.known.get(sight.key()) == Some(&value) {
+            let catches_up = self.since.get(&client).is_some_and(|since| at.since(*since) < self.within);
+            if self.known.get(sight.key()) == value.as_ref() || catches_up && self.known.contains_key(sight.key()) {
                 return;
             }
-            if self.known.len() < OPEN || self.known.contains_key(sight.key()) {
-                self.known.insert(sight.key().clone(), value.clone());
+            match &value {
+                None => drop(self.known.remove(sight.key())),
+                Some(value) if self.known.len() < OPEN || self.known.contains_key(sight.key()) => {
+                    self.known.insert(sight.key().clone(), value.clone());
+                }
+                Some(_) => {}
             }
             let missing: BTreeSet<_> = scene.watchers(sight.key()).filter(|watcher| *watcher != client).collect();
             self.watchers = self.watchers.max(missing.len() + 1);
@@ -97,6 +104,9 @@ impl Judging for Changes {
     fn see(&mut self, moment: &Moment, scene: &Scene) {
         match (moment.client, &moment.what) {
             (Some(client), Happening::Saw(sight)) => self.sees(moment.at, client, sight, scene),
+            (Some(client), Happening::Returned | Happening::Resumed | Happening::Suffered(Ill::Mend)) => {
+                self.since.insert(client, moment.at);
+            }
             // Who does not run misses nothing.
             (
                 Some(client),
@@ -245,7 +255,12 @@ impl Going {
 impl Judging for Going {
     fn see(&mut self, moment: &Moment, _: &Scene) {
         match &moment.what {
-            Happening::Saw(Sight::Went(key)) if self.keys.insert(key.clone()) => self.seen += 1,
+            Happening::Saw(Sight::Went(key)) if self.keys.insert(key.clone()) => {
+                self.seen += 1;
+                if self.keys.len() > OPEN {
+                    self.keys.pop_first();
+                }
+            }
             Happening::Saw(Sight::Appeared(key, _)) => {
                 self.keys.remove(key);
             }
@@ -301,6 +316,22 @@ mod tests {
         saw(&mut run, 1_000, 2, appeared("1"));
         saw(&mut run, 1_100, 2, Sight::Changed(Key::from("/run/a"), b"2".to_vec()));
         saw(&mut run, 1_200, 3, appeared("2"));
+        run.reach(9_000);
+        assert!(holds(&run), "{:?}", run.stands());
+    }
+
+    #[test]
+    fn who_stood_still_learns_first_what_has_passed() {
+        let mut run = Run::of("watchers see within 1s", WATCHED);
+        let changed = |value: &str| Sight::Changed(Key::from("/run/a"), value.into());
+        saw(&mut run, 1_000, 2, appeared("1"));
+        saw(&mut run, 1_000, 3, appeared("1"));
+        run.tells_of(1_500, "/run/", 3, Happening::Paused);
+        saw(&mut run, 2_000, 2, changed("2"));
+        saw(&mut run, 3_000, 2, changed("3"));
+        run.tells_of(5_000, "/run/", 3, Happening::Resumed);
+        saw(&mut run, 5_000, 3, changed("2"));
+        saw(&mut run, 5_000, 3, changed("3"));
         run.reach(9_000);
         assert!(holds(&run), "{:?}", run.stands());
     }
