@@ -4,6 +4,7 @@
 //! as observations; nothing in the core waits for one.
 
 use crate::domain::LeaseId;
+use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 
 /// Something for the rim to do.
@@ -13,6 +14,8 @@ pub enum Effect {
     PollLeases(Vec<LeaseId>),
     /// Do something to the embedded cluster.
     Fault(Fault),
+    /// Do something to the simulated clients.
+    Order(Order),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
     /// Capture the mouse, or leave it to the terminal.

@@ -8,6 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::domain::play::{Order, PlayPicture};
 use crate::domain::raft::{Fault, RaftPicture};
 use crate::domain::{
     Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Term,
@@ -90,6 +91,10 @@ pub enum Observation {
     Raft(Box<RaftPicture>),
     /// What a fault led to: nothing to say, or why it could not be done.
     FaultDone(Fault, Result<(), String>),
+    /// How the simulated clients are, and what happened to them since the picture before.
+    Play(Box<PlayPicture>),
+    /// What an order to them led to: nothing to say, or why it could not be done.
+    OrderDone(Order, Result<(), String>),
 }
 
 /// Why a member says nothing of itself.

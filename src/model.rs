@@ -18,6 +18,7 @@ pub mod lock;
 pub mod look;
 mod named;
 mod pending;
+pub mod play;
 pub mod poll_plan;
 pub mod raft;
 mod replay;
@@ -32,6 +33,7 @@ pub use lease::{Renewal, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
 pub use look::{KeyView, LeaseView, LockView, Waiter};
+pub use play::Play;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 
@@ -102,9 +104,14 @@ impl Model {
         self.facts.raft.is_some() || self.ui.demo.is_some()
     }
 
+    /// Whether clients play here.
+    pub const fn plays(&self) -> bool {
+        self.facts.play.is_some()
+    }
+
     /// The contexts of the keymap that are open, the innermost first.
     pub fn contexts(&self) -> &'static [Context] {
-        self.ui.contexts(self.is_embedded())
+        self.ui.contexts(self.is_embedded(), self.plays())
     }
 
     /// Brings what the screen lists up to date with the facts that are shown.

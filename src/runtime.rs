@@ -13,6 +13,7 @@ mod embedded;
 pub mod hang_up;
 mod journal;
 pub mod logging;
+pub mod play;
 mod session;
 mod signals;
 pub mod terminal;
@@ -23,7 +24,8 @@ use thiserror::Error;
 use tracing::info;
 
 use crate::config::{Config, Display};
-use crate::model::ui::Demo;
+use crate::input::Screen;
+use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
 use crate::source::{self, Watching, Wires};
@@ -34,6 +36,7 @@ use clock::Clock;
 pub use control::Control;
 use embedded::Embedded;
 use logging::LoggingError;
+use play::{Begins, Play};
 use session::Session;
 use signals::Signals;
 use terminal::{Inputs, Terminal};
@@ -94,12 +97,18 @@ pub struct Inside {
 }
 
 /// Shows the dashboard until it is left. The terminal is given back when this returns. With
-/// `inside` the cluster is one of this program's own, whose insides are shown as well.
+/// `inside` the cluster is one of this program's own, whose insides are shown as well. With
+/// `play` clients play on it, or are about to: their screen is the first. Whoever started cluster
+/// and clients stops them.
 ///
 /// # Errors
 /// When there is no terminal, or something outside of the cluster's and the person's doing
 /// fails: a cluster that cannot be reached is shown, not returned.
-pub async fn dashboard(config: Config, inside: Option<Inside>) -> Result<ExitReason, RuntimeError> {
+pub async fn dashboard(
+    config: Config,
+    inside: Option<Inside>,
+    play: Option<Begins>,
+) -> Result<ExitReason, RuntimeError> {
     if !Terminal::is_there() {
         return Err(RuntimeError::NoTerminal);
     }
@@ -118,7 +127,8 @@ pub async fn dashboard(config: Config, inside: Option<Inside>) -> Result<ExitRea
     let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
     let demo = inside.as_ref().map(|inside| inside.demo);
     let embedded = inside.map(|inside| Embedded::connect(inside.control, clock.clone()));
-    let result = show(&config, demo, clock, signals, wires, embedded).await;
+    let play = play.map(|begins| Play::connect(begins, clock.clone()));
+    let result = show(&config, demo, clock, signals, wires, (embedded, play)).await;
     source.stop().await;
     result
 }
@@ -129,7 +139,7 @@ async fn show(
     clock: Clock,
     signals: Signals,
     wires: Wires,
-    embedded: Option<Embedded>,
+    (embedded, play): (Option<Embedded>, Option<Play>),
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
@@ -141,9 +151,15 @@ async fn show(
         read_only: config.read_only,
         reduce_motion: config.display.reduce_motion,
         demo,
+        screen: if play.is_some() { Screen::Playground } else { Screen::default() },
+        play: PlayUi::new(play.is_some()),
         ..Ui::default()
     };
     let model = Model::new(Facts::new(config.polling.budget), ui);
     let inputs = Inputs::read(late_reply);
-    Session::new(model, terminal, appearance, clock, signals, inputs, wires).beside(embedded).run().await
+    Session::new(model, terminal, appearance, clock, signals, inputs, wires)
+        .beside(embedded)
+        .with_play(play)
+        .run()
+        .await
 }

@@ -9,6 +9,7 @@ mod faults;
 mod moving;
 mod navigating;
 mod observation;
+mod play;
 mod pointer;
 mod raft;
 #[cfg(test)]
@@ -26,6 +27,11 @@ pub fn update(model: &mut Model, event: Event) -> Effects {
         Event::Observed(Stamped { at, what: Observation::FaultDone(fault, result) }) => {
             model.live_mut().see_time(at);
             faults::done(model, fault, result);
+            Effects::new()
+        }
+        Event::Observed(Stamped { at, what: Observation::OrderDone(order, result) }) => {
+            model.live_mut().see_time(at);
+            play::done(model, order, result);
             Effects::new()
         }
         Event::Observed(observed) => {

@@ -22,6 +22,7 @@ mod lock;
 mod locks;
 mod log;
 mod members;
+mod playground;
 mod prompt;
 mod raft;
 #[cfg(test)]
@@ -71,14 +72,20 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
     let body = match &model.ui.demo {
-        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, size),
+        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, plays(model), size),
         _ => chrome.body,
     };
     let oldest = draw_screen(canvas, body, model, size);
     let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(63)));
-    header::draw_tabs(canvas, chrome.tabs, model.ui.screen.tab(), &right);
-    match &model.shown().raft {
-        Some(picture) if matches!(model.ui.screen, Screen::Raft | Screen::Way) => {
+    let plays = plays(model);
+    let is_there = |screen: &Screen| *screen != Screen::Playground || plays || model.ui.screen == Screen::Playground;
+    let tabs = Screen::ALL.into_iter().filter(is_there);
+    header::draw_tabs(canvas, chrome.tabs, tabs, model.ui.screen.tab(), &right);
+    match (&model.shown().raft, &model.shown().play) {
+        (_, Some(play)) if model.ui.screen == Screen::Playground => {
+            playground::draw_status(canvas, chrome.status, play);
+        }
+        (Some(picture), _) if matches!(model.ui.screen, Screen::Raft | Screen::Way) => {
             raft::draw_status(canvas, chrome.status, picture);
         }
         _ => header::draw_status(canvas, chrome.status, model, oldest),
@@ -88,11 +95,16 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         Layer::None => {}
         Layer::Help { filter } => {
             let first = model.ui.screen_context();
-            let help = help::Help { first, filter, embedded: model.is_embedded() };
+            let help = help::Help { first, filter, embedded: model.is_embedded(), plays: model.plays() };
             help.draw(canvas, chrome.body, model.ui.scrolled(Pane::Help));
         }
         Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),
     }
+}
+
+/// Whether clients play here, or are about to.
+const fn plays(model: &Model) -> bool {
+    model.plays() || model.ui.play.awaited
 }
 
 fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -> Option<Millis> {
@@ -149,6 +161,13 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             }
             None
         }
+        Screen::Playground => {
+            match &facts.play {
+                Some(play) => playground::draw(canvas, area, play, ui, model.is_embedded(), size),
+                None => playground::draw_empty(canvas, area, ui.play.awaited),
+            }
+            None
+        }
         Screen::Log => {
             log::draw(canvas, area, live_now, ui.scrolled(Pane::Log), focused == Pane::Log);
             None
@@ -172,6 +191,11 @@ fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
         Screen::Raft | Screen::Way => {
             let clock = model.shown().raft.as_deref().map(|picture| raft::clock(picture, theme));
             clock.unwrap_or_default()
+        }
+        Screen::Playground => {
+            let (raft, play) = (model.shown().raft.as_deref(), model.shown().play.as_deref());
+            let of_cluster = raft.map(|picture| raft::clock(picture, theme));
+            of_cluster.or_else(|| play.map(|play| playground::clock(play, theme))).unwrap_or_default()
         }
         Screen::Members | Screen::Log => Line::default(),
     }

@@ -4,6 +4,8 @@
 
 #[path = "tui/appearance.rs"]
 mod appearance;
+#[path = "tui/demo.rs"]
+mod demo;
 #[path = "tui/ending.rs"]
 mod ending;
 #[path = "tui/locks.rs"]

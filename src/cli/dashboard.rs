@@ -19,7 +19,7 @@ const THREADS: usize = 1;
 pub fn run(config: Config) -> Result<(), Failure> {
     // A file that cannot be read will not be there at the next try either.
     reading::pool(&config)?;
-    on_threads(runtime::dashboard(config, None))
+    on_threads(runtime::dashboard(config, None, None))
 }
 
 /// Runs what shows the dashboard, and says how it ended.

@@ -75,6 +75,56 @@ pub enum Action {
     Heal,
     /// Change how the embedded cluster's clock runs.
     Pace(Pace),
+    /// Hand the embedded cluster's lead over to another node.
+    MoveLead,
+    /// Do something to the selected client of the playground.
+    Client(Blow),
+    /// Let so many clients more join the playground.
+    Join(u16),
+    /// Look at another stretch of time on the playground's lanes.
+    Lanes(Look),
+    /// Show what is expected of the playground's run in the keys' place, or the keys again.
+    Expectations,
+}
+
+/// What can be done to a client of the playground by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Blow {
+    /// Let it stand still, or go on.
+    PauseOrResume,
+    /// End it without a word.
+    Crash,
+    /// Revoke its lease.
+    Revoke,
+    /// Cut its connection, or mend it.
+    CutOrMend,
+    /// Make its heartbeat slower, or as it was.
+    SlowHeartbeat,
+    /// Set its clock behind, or right.
+    SkewClock,
+    /// Let it release what it holds, or give up waiting.
+    Release,
+    /// Let it hold twice as long.
+    HoldLonger,
+    /// Let it hold half as long.
+    HoldShorter,
+    /// Let it end in order, for good.
+    Remove,
+}
+
+/// A way to look along the playground's lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Look {
+    /// Less time in more detail.
+    Nearer,
+    /// More time in less detail.
+    Farther,
+    /// To what was before.
+    Back,
+    /// To what was after.
+    Forward,
+    /// Along with the run.
+    Follow,
 }
 
 /// What can be done to a node of the embedded cluster by a key.

@@ -7,6 +7,8 @@ use thiserror::Error;
 
 use super::action::Action;
 use super::{Screen, Sort};
+use crate::domain::play::order::{self, OrderError};
+use crate::domain::play::{ClientId, Order, Whom};
 use crate::domain::raft::fault::{FaultError, WORDS, Word};
 use crate::domain::raft::{Fault, NodeId};
 
@@ -25,6 +27,8 @@ pub enum Command {
     Lock(String),
     /// Do something to the embedded cluster.
     Fault(Fault),
+    /// Do something to the simulated clients.
+    Order(Order),
 }
 
 /// Which way to sort.
@@ -59,6 +63,12 @@ pub enum CommandError {
     /// A fault is not what can be read as one.
     #[error(transparent)]
     Fault(#[from] FaultError),
+    /// An order to the clients is not what can be read as one.
+    #[error(transparent)]
+    Order(#[from] OrderError),
+    /// Only simulated clients can be told that.
+    #[error("`{0}` needs clients that play: `lockscope demo` has some")]
+    NeedsPlay(&'static str),
     /// Only an embedded cluster can be told that.
     #[error("`{0}` needs an embedded cluster: `lockscope demo` starts one")]
     NeedsEmbedded(&'static str),
@@ -71,6 +81,8 @@ pub struct Names<'a> {
     pub themes: &'a [String],
     /// The nodes of the embedded cluster; `None` where there is none.
     pub nodes: Option<&'a [NodeId]>,
+    /// The simulated clients; `None` where there are none.
+    pub clients: Option<&'a [ClientId]>,
 }
 
 /// A command of the table.
@@ -106,6 +118,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["leases"], "", "All leases", Kind::Plain(Action::Show(Screen::Leases))),
     entry(&["members"], "", "The members of the cluster", Kind::Plain(Action::Show(Screen::Members))),
     entry(&["raft"], "", "What goes on between the members: Raft", Kind::Plain(Action::Show(Screen::Raft))),
+    entry(&["playground"], "", "The simulated clients", Kind::Plain(Action::Show(Screen::Playground))),
     entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
     entry(&["sort"], "wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
     entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
@@ -135,7 +148,11 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         return Ok(None);
     }
     let rest = rest.trim();
-    let entry = match find(name, names.nodes.is_some())? {
+    let entry = match find(name, rest, names)? {
+        Found::Order(word) if names.clients.is_some() => {
+            return Ok(Some(Command::Order(format!("{} {rest}", word.name).parse()?)));
+        }
+        Found::Order(word) => return Err(CommandError::NeedsPlay(word.name)),
         Found::Entry(entry) => entry,
         Found::Both(entry, _) if rest.is_empty() => entry,
         Found::Word(word) | Found::Both(_, word) if names.nodes.is_some() => {
@@ -188,44 +205,66 @@ enum Found {
     Word(&'static Word),
     /// Both: the command by itself, the fault with what follows it.
     Both(&'static Entry, &'static Word),
+    /// An order to the clients.
+    Order(&'static order::Word),
 }
 
-/// The command that is called `name`, or the only one that starts so. Faults may be shortened
-/// on an `embedded` cluster only: elsewhere they must not stand in the way of a command.
-fn find(name: &str, embedded: bool) -> Result<Found, CommandError> {
+/// The command that is called `name`, or the only one that starts so. Faults and orders may be
+/// shortened only where there is something to do them to: elsewhere they must not stand in the
+/// way of a command. What follows tells a fault from an order of the same name.
+fn find(name: &str, rest: &str, names: Names<'_>) -> Result<Found, CommandError> {
     let entry = COMMANDS.iter().find(|entry| entry.names.contains(&name));
-    match (entry, Word::find(name)) {
+    let fault = Word::find(name);
+    if let Some(word) = order::Word::find(name) {
+        let whom = rest.split_whitespace().next().is_some_and(|whom| whom.parse::<Whom>().is_ok());
+        let is_plain = entry.is_some() && rest.is_empty();
+        let only = fault.is_none() || (names.clients.is_some() && names.nodes.is_none());
+        if !is_plain && (only || whom) {
+            return Ok(Found::Order(word));
+        }
+    }
+    match (entry, fault) {
         (Some(entry), Some(word)) => return Ok(Found::Both(entry, word)),
         (Some(entry), None) => return Ok(Found::Entry(entry)),
         (None, Some(word)) => return Ok(Found::Word(word)),
         (None, None) => {}
     }
-    let starting: Vec<&str> = offered(embedded).into_iter().filter(|offered| offered.starts_with(name)).collect();
+    let starting: Vec<&str> = offered(names).into_iter().filter(|offered| offered.starts_with(name)).collect();
     match starting[..] {
         [] => Err(CommandError::Unknown(name.into())),
-        [only] => find(only, embedded),
+        [only] => find(only, rest, names),
         _ => Err(CommandError::Ambiguous(name.into(), starting.join(", "))),
     }
 }
 
-/// The names of all commands, and on an embedded cluster of all faults.
-fn offered(embedded: bool) -> Vec<&'static str> {
-    let mut names: Vec<&str> = COMMANDS.iter().map(|entry| entry.names[0]).collect();
-    let faults = WORDS.iter().map(|word| word.name).filter(|_| embedded);
-    let others: Vec<&str> = faults.filter(|fault| !names.contains(fault)).collect();
-    names.extend(others);
-    names
+/// The names of all commands, on an embedded cluster of all faults, and where clients play of all
+/// orders.
+fn offered(names: Names<'_>) -> Vec<&'static str> {
+    let mut offered: Vec<&str> = COMMANDS.iter().map(|entry| entry.names[0]).collect();
+    let faults = WORDS.iter().map(|word| word.name).filter(|_| names.nodes.is_some());
+    let orders = order::WORDS.iter().map(|word| word.name).filter(|_| names.clients.is_some());
+    for name in faults.chain(orders) {
+        if !offered.contains(&name) {
+            offered.push(name);
+        }
+    }
+    offered
 }
 
 /// Whole lines the line could become when its last word is completed, in the table's order.
 /// `locks` are the names of locks that could follow `lock`.
 pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let line = line.trim_start_matches([':', ' ']);
-    let embedded = names.nodes.is_some();
     let Some((name, rest)) = line.split_once(char::is_whitespace) else {
-        return offered(embedded).into_iter().filter(|name| name.starts_with(line)).map(Into::into).collect();
+        return offered(names).into_iter().filter(|name| name.starts_with(line)).map(Into::into).collect();
     };
-    let entry = match find(name, embedded) {
+    // A client in its place shows that an order is looked for, which may also be a fault.
+    let entry = match find(name, "client-1", names) {
+        Ok(Found::Order(word)) => {
+            let fault = Word::find(word.name).filter(|_| names.nodes.is_some());
+            let of_fault = fault.map(|word| complete_fault(word, rest, names)).unwrap_or_default();
+            return complete_order(word, rest, names).into_iter().chain(of_fault).collect();
+        }
         Ok(Found::Word(word) | Found::Both(_, word)) => return complete_fault(word, rest, names),
         Ok(Found::Entry(entry)) => entry,
         Err(_) => return Vec::new(),
@@ -258,6 +297,15 @@ fn complete_fault(word: &Word, rest: &str, names: Names<'_>) -> Vec<String> {
     new.map(|choice| format!("{} {before}{gap}{choice}", word.name)).collect()
 }
 
+/// What can follow an order's word: whom it is about.
+fn complete_order(word: &order::Word, rest: &str, names: Names<'_>) -> Vec<String> {
+    let Some(clients) = names.clients.filter(|_| word.takes_whom()) else { return Vec::new() };
+    let rest = rest.trim_start();
+    let whom = [Whom::Holder, Whom::Waiter].into_iter().chain(clients.iter().map(|&id| Whom::Client(id)));
+    let said = whom.map(|whom| whom.to_string()).filter(|whom| whom.starts_with(rest));
+    said.map(|whom| format!("{} {whom}", word.name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -269,12 +317,12 @@ mod tests {
     }
 
     fn read(line: &str) -> Result<Option<Command>, String> {
-        parse(line, Names { themes: &themes(), nodes: None }).map_err(|error| error.to_string())
+        parse(line, Names { themes: &themes(), ..Names::default() }).map_err(|error| error.to_string())
     }
 
     /// The same where there is an embedded cluster.
     fn read_embedded(line: &str) -> Result<Option<Command>, String> {
-        parse(line, Names { themes: &themes(), nodes: Some(&NODES) }).map_err(|error| error.to_string())
+        parse(line, Names { themes: &themes(), nodes: Some(&NODES), clients: None }).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -304,13 +352,51 @@ mod tests {
 
     #[test]
     fn faults_complete_with_the_nodes_there_are() {
-        let complete = |line: &str| complete(line, Names { themes: &[], nodes: Some(&NODES) }, []);
+        let complete = |line: &str| complete(line, Names { nodes: Some(&NODES), ..Names::default() }, []);
         assert_eq!(complete("ki"), ["kill"]);
         assert_eq!(complete("kill "), ["kill n1", "kill n2", "kill n3"]);
         assert_eq!(complete("cut n1 "), ["cut n1 n2", "cut n1 n3"]);
         assert_eq!(complete("prevote o"), ["prevote on", "prevote off"]);
         assert_eq!(complete("delay "), Vec::<String>::new());
         assert_eq!(complete("pa"), ["pause"], "once, though it is two commands");
+    }
+
+    #[test]
+    fn orders_are_commands_where_clients_play_and_a_client_tells_them_from_faults() {
+        let clients = [ClientId(1), ClientId(12)];
+        let read = |line: &str, nodes| {
+            let names = Names { nodes, clients: Some(&clients), ..Names::default() };
+            parse(line, names).map_err(|error| error.to_string())
+        };
+        let order = |line: &str| Ok(Some(Command::Order(line.parse().unwrap())));
+        for nodes in [None, Some(&NODES[..])] {
+            for line in ["pause client-1", "cut holder", "crash waiter", "skew client-12 -3s", "add 3"] {
+                assert_eq!(read(line, nodes), order(line), "{line}");
+            }
+            assert_eq!(read(":heart client-1 9s", nodes), order("heartbeat client-1 9s"));
+            assert_eq!(read(":pause", nodes), Ok(Some(Command::Do(Action::Pause))));
+        }
+        assert_eq!(read(":pause n1", Some(&NODES)), Ok(Some(Command::Fault(Fault::Pause(NodeId(1))))));
+        assert_eq!(
+            read(":pause n1", None),
+            Err("`pause` wants a client such as client-1, holder or waiter, not `n1`".into())
+        );
+        assert_eq!(
+            self::read(":crash holder"),
+            Err("`crash` needs clients that play: `lockscope demo` has some".into())
+        );
+        assert_eq!(
+            self::read(":pause client-1"),
+            Err("`pause` needs clients that play: `lockscope demo` has some".into())
+        );
+        let names = Names { nodes: Some(&NODES), clients: Some(&clients), ..Names::default() };
+        assert_eq!(
+            complete("crash ", names, []),
+            ["crash holder", "crash waiter", "crash client-1", "crash client-12"]
+        );
+        assert_eq!(complete("pause n", names, []), ["pause n1", "pause n2", "pause n3"]);
+        assert_eq!(complete("pause cl", names, []), ["pause client-1", "pause client-12"]);
+        assert_eq!(complete("cra", names, []), ["crash"]);
     }
 
     #[test]
@@ -349,7 +435,8 @@ mod tests {
 
     #[test]
     fn the_last_word_completes() {
-        let complete = |line: &str| complete(line, Names { themes: &themes(), nodes: None }, ["/jobs/a", "/leader"]);
+        let complete =
+            |line: &str| complete(line, Names { themes: &themes(), ..Names::default() }, ["/jobs/a", "/leader"]);
         assert_eq!(complete(":lo"), ["locks", "lock", "log"]);
         assert_eq!(complete("theme "), ["theme dark", "theme light", "theme mono"]);
         assert_eq!(complete("theme l"), ["theme light"]);
@@ -363,7 +450,7 @@ mod tests {
 
     #[test]
     fn every_completed_command_is_understood() {
-        for line in complete("", Names { themes: &themes(), nodes: None }, []) {
+        for line in complete("", Names { themes: &themes(), ..Names::default() }, []) {
             let understood = read(&line);
             assert!(
                 !matches!(&understood, Err(message) if message.starts_with("no command")),

@@ -5,6 +5,7 @@
 //! identities for the same reason.
 
 use super::{Action, Pane};
+use crate::domain::play::ClientId;
 use crate::domain::raft::NodeId;
 use crate::domain::{Key, LeaseId, MemberId, RaftIndex};
 
@@ -58,6 +59,10 @@ pub enum Target {
     Entry(NodeId, RaftIndex),
     /// The row of a request, by the number of its way.
     Request(u64),
+    /// A simulated client: its lane or its row.
+    Client(ClientId),
+    /// The sentence of a moment, by its number.
+    Moment(u64),
     /// A pane; whatever it shows is drawn after it.
     Pane(Pane),
 }

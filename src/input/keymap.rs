@@ -31,6 +31,8 @@ pub enum Context {
     Members,
     /// On the Raft screen of an embedded cluster.
     Raft,
+    /// On the screen of the simulated clients, where there are any.
+    Playground,
     /// On every screen, on an embedded cluster.
     Embedded,
     /// On the screen of the log.
@@ -47,7 +49,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
@@ -55,6 +57,7 @@ impl Context {
         Self::Leases,
         Self::Members,
         Self::Raft,
+        Self::Playground,
         Self::Embedded,
         Self::Log,
         Self::Copy,
@@ -69,6 +72,11 @@ impl Context {
         matches!(self, Self::Raft | Self::Embedded)
     }
 
+    /// Whether it is open only where there are simulated clients.
+    pub const fn needs_play(self) -> bool {
+        matches!(self, Self::Playground)
+    }
+
     /// Its heading in the help and in the document.
     pub const fn title(self) -> &'static str {
         match self {
@@ -80,6 +88,7 @@ impl Context {
             Self::Leases => "Leases",
             Self::Members => "Members",
             Self::Raft => "Raft, on an embedded cluster",
+            Self::Playground => "Playground, where clients play",
             Self::Embedded => "On every screen of an embedded cluster",
             Self::Log => "Log",
             Self::Typing => "Typing a filter or a command",

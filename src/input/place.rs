@@ -19,13 +19,16 @@ pub enum Screen {
     Raft,
     /// The ways of single requests through the cluster; it opens from the Raft screen.
     Way,
+    /// The simulated clients: what they do over time, and what can be done to them.
+    Playground,
     /// The program's own log.
     Log,
 }
 
 impl Screen {
     /// The screens that have a tab, in the order of their tabs.
-    pub const ALL: [Self; 6] = [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Raft, Self::Log];
+    pub const ALL: [Self; 7] =
+        [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Raft, Self::Playground, Self::Log];
 
     /// The screen whose tab is marked.
     #[must_use]
@@ -45,7 +48,16 @@ impl Screen {
             Self::Members => "Members",
             Self::Raft => "Raft",
             Self::Way => "Way",
+            Self::Playground => "Playground",
             Self::Log => "Log",
+        }
+    }
+
+    /// The name on its tab where there is little room.
+    pub const fn short_name(self) -> &'static str {
+        match self {
+            Self::Playground => "Play",
+            other => other.name(),
         }
     }
 
@@ -58,6 +70,7 @@ impl Screen {
             Self::Members => Pane::Members,
             Self::Raft => Pane::Nodes,
             Self::Way => Pane::Requests,
+            Self::Playground => Pane::Lanes,
             Self::Log => Pane::Log,
         }
     }
@@ -84,6 +97,14 @@ pub enum Pane {
     Requests,
     /// The way of one request.
     Way,
+    /// The lanes of the simulated clients.
+    Lanes,
+    /// The simulated clients as a table.
+    Clients,
+    /// What happened to them, in sentences.
+    Happened,
+    /// What is expected of their run.
+    Expected,
     /// What wants attention.
     Attention,
     /// The latest changes the watch brought.
@@ -96,7 +117,7 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 17] = [
         Self::Locks,
         Self::Queue,
         Self::History,
@@ -106,6 +127,10 @@ impl Pane {
         Self::Terms,
         Self::Requests,
         Self::Way,
+        Self::Lanes,
+        Self::Clients,
+        Self::Happened,
+        Self::Expected,
         Self::Attention,
         Self::Watch,
         Self::Log,

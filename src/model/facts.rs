@@ -7,6 +7,7 @@
 use std::borrow::Cow;
 use std::collections::{BTreeSet, VecDeque};
 
+use crate::domain::play::PlayPicture;
 use crate::domain::raft::RaftPicture;
 use crate::domain::{Key, KeyRange, LeaseId, Millis, Revision, Term, Timestamp};
 use crate::event::LeasePollCost;
@@ -21,6 +22,7 @@ use super::lock::{Lock, LockIx, Made};
 use super::look::{KeyView, LeaseView, LockView};
 use super::named::{HasName, Named};
 use super::pending::Pending;
+use super::play::Play;
 use super::poll_plan::PollPlan;
 use super::raft::{Difference, difference};
 use super::replay::Replay;
@@ -37,6 +39,8 @@ pub struct Facts {
     pub timeline: Timeline,
     /// What goes on inside the embedded cluster; a real etcd does not tell.
     pub raft: Option<Box<RaftPicture>>,
+    /// The run of simulated clients, where there is one.
+    pub play: Option<Box<Play>>,
     /// What happened in gaps that were filled, while no replay has it.
     pub(super) past: Timeline,
     /// The replay that is under way.
@@ -45,6 +49,10 @@ pub struct Facts {
     pub(super) raft_moved: Option<Timestamp>,
     /// When it last differed in more than what moves by itself.
     pub(super) raft_changed: Option<Timestamp>,
+    /// When the run of simulated clients last differed from the picture before.
+    pub(super) play_moved: Option<Timestamp>,
+    /// When something last happened in it.
+    pub(super) play_changed: Option<Timestamp>,
     /// Which leases are asked when.
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,
@@ -272,6 +280,21 @@ impl Facts {
             self.raft_changed = Some(self.now);
         }
         difference == Difference::Clock
+    }
+
+    /// Takes in a picture of the simulated clients. Returns whether it says something that every
+    /// screen shows: that there are any.
+    pub(crate) fn take_play(&mut self, picture: PlayPicture) -> bool {
+        let is_first = self.play.is_none();
+        let play = self.play.get_or_insert_default();
+        if is_first || play.now() != picture.now {
+            self.play_moved = Some(self.now);
+        }
+        if is_first || !picture.moments.is_empty() {
+            self.play_changed = Some(self.now);
+        }
+        play.take(picture);
+        is_first
     }
 
     /// Takes note of what is over: it needs no attention any more. The history keeps it.

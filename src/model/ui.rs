@@ -9,6 +9,7 @@ mod filter;
 mod line;
 mod notice;
 mod order;
+pub mod play;
 mod prompt;
 mod raft;
 mod refresh;
@@ -24,6 +25,7 @@ pub use filter::Filter;
 pub use line::Line;
 pub use notice::{Notice, Toast};
 pub use order::{Listing, Order};
+pub use play::PlayUi;
 pub use prompt::{Completion, Prompt, Purpose, Typed};
 pub use raft::{Demo, RaftUi};
 pub use refresh::Refresh;
@@ -76,6 +78,8 @@ pub struct Ui {
     pub members: Cursor<MemberId>,
     /// What is looked at of an embedded cluster.
     pub raft: RaftUi,
+    /// What is looked at of the simulated clients.
+    pub play: PlayUi,
     /// That this is the demo.
     pub demo: Option<Demo>,
     /// The pane that was given the focus; it counts while it is drawn.
@@ -126,11 +130,11 @@ pub enum Layer {
 }
 
 impl Ui {
-    /// The contexts of the keymap that are open, the innermost first; on an `embedded` cluster
-    /// more of them.
-    pub fn contexts(&self, embedded: bool) -> &'static [Context] {
+    /// The contexts of the keymap that are open, the innermost first; on an `embedded` cluster and
+    /// where clients play more of them.
+    pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
         use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
-        use Context::{Leases, Lock, Locks, Log, Members};
+        use Context::{Leases, Lock, Locks, Log, Members, Playground};
         match (&self.prompt, &self.layer, self.screen) {
             (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
             (Some(_), ..) => &[Typing, Anywhere],
@@ -142,12 +146,17 @@ impl Ui {
             (None, Layer::None, Screen::Members) if embedded => &[Members, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Raft) if embedded => &[Raft, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Way) if embedded => &[Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Playground) if embedded && plays => {
+                &[Playground, Embedded, Browse, Moving, Anywhere]
+            }
+            (None, Layer::None, Screen::Playground) if embedded => &[Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Playground) if plays => &[Playground, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Log) if embedded => &[Log, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Leases) => &[Leases, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Members) => &[Members, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Raft | Screen::Way) => &[Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Raft | Screen::Way | Screen::Playground) => &[Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Log) => &[Log, Browse, Moving, Anywhere],
         }
     }
@@ -160,6 +169,7 @@ impl Ui {
             Screen::Leases => Context::Leases,
             Screen::Members => Context::Members,
             Screen::Raft | Screen::Way => Context::Raft,
+            Screen::Playground => Context::Playground,
             Screen::Log => Context::Log,
         }
     }
@@ -241,7 +251,7 @@ impl Ui {
                 let window = self.leases.window(room, self.lease_order.len());
                 self.lease_order.rows()[window].iter().for_each(|&lease| see(lease));
             }
-            Screen::Lock | Screen::Members | Screen::Raft | Screen::Way | Screen::Log => {}
+            Screen::Lock | Screen::Members | Screen::Raft | Screen::Way | Screen::Playground | Screen::Log => {}
         }
         visible
     }
@@ -267,6 +277,9 @@ impl Ui {
         if let Some(picture) = &facts.raft {
             self.raft.settle(picture);
         }
+        if let Some(play) = &facts.play {
+            self.play.settle(play);
+        }
         if self.toast.as_ref().is_some_and(|toast| toast.until <= now) {
             self.toast = None;
             self.touch();
@@ -287,7 +300,7 @@ impl Ui {
         counts.into_iter().chain(mark).chain(self.next_picture(facts, drawn_at)).min()
     }
 
-    /// When the picture of the embedded cluster is to be drawn anew, if it is shown and became
+    /// When the picture of the embedded cluster, or of the clients, is to be drawn anew, if it is shown and became
     /// another one since `drawn_at`.
     fn next_picture(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
         // Ways are not drawn to the clock that goes on.
@@ -295,6 +308,8 @@ impl Ui {
             Screen::Raft | Screen::Way if self.reduce_motion => (facts.raft_changed, CHANGING),
             Screen::Raft => (facts.raft_moved, MOVING),
             Screen::Way => (facts.raft_changed, MOVING),
+            Screen::Playground if self.reduce_motion => (facts.play_changed, CHANGING),
+            Screen::Playground => (facts.play_moved, MOVING),
             _ => (None, MOVING),
         };
         since.filter(|&at| at >= drawn_at).map(|_| drawn_at + after)
@@ -332,7 +347,8 @@ impl Ui {
             Screen::Members => !facts.cluster.members().is_empty(),
             // An embedded cluster has a clock of its own.
             Screen::Raft => facts.raft.is_none() && !facts.cluster.members().is_empty(),
-            Screen::Way | Screen::Log => false,
+            // Nor do the clients go by the wall's clock.
+            Screen::Way | Screen::Playground | Screen::Log => false,
         }
     }
 

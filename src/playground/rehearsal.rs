@@ -137,6 +137,9 @@ impl Rehearsal {
         let client = Contender::new(habits.clone(), Chance::new(self.seed, u64::from(id.0)));
         let tally = &mut self.desk.tally;
         let traffic = tally.traffic(&habits.lock());
+        if habits.stays {
+            self.stage.cluster.stays(id);
+        }
         self.stage.enter(id, client, traffic, &mut |told: Told| tally.told(&told));
     }
 

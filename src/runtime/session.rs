@@ -16,6 +16,7 @@ use super::appearance::Appearance;
 use super::clock::Clock;
 use super::embedded::Embedded;
 use super::journal::{self, Journal, Line};
+use super::play::Play;
 use super::signals::{Signals, Told};
 use super::terminal::{self, Inputs, Terminal};
 use super::{ExitReason, RuntimeError, logging};
@@ -49,6 +50,8 @@ pub struct Session {
     wires: Wires,
     /// The cluster embedded in this program, when that is the one that is shown.
     embedded: Option<Embedded>,
+    /// The simulated clients, where there are any.
+    play: Option<Play>,
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
@@ -98,6 +101,7 @@ impl Session {
             inputs,
             wires,
             embedded: None,
+            play: None,
             hits: Hits::default(),
             journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
@@ -113,6 +117,13 @@ impl Session {
         self
     }
 
+    /// Shows clients that play.
+    #[must_use]
+    pub fn with_play(mut self, play: Option<Play>) -> Self {
+        self.play = play;
+        self
+    }
+
     /// Runs until the dashboard is left.
     ///
     /// # Errors
@@ -121,6 +132,9 @@ impl Session {
         let reason = self.until_left().await;
         if let Some(embedded) = self.embedded.take() {
             embedded.end().await;
+        }
+        if let Some(play) = self.play.take() {
+            play.end().await;
         }
         reason
     }
@@ -175,6 +189,7 @@ impl Session {
             () = terminal::panicked() => Woken::Panic,
             drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
             observed = Embedded::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
+            observed = Play::observe(self.play.as_mut()) => Woken::Observed(Some(observed)),
             observed = self.wires.observations.recv() => Woken::Observed(observed),
             () = logging::logged(), if shows_log => Woken::Logged,
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
@@ -224,6 +239,9 @@ impl Session {
         self.hits = hits;
         if let Some(embedded) = &self.embedded {
             embedded.look_at(matches!(model.ui.screen, Screen::Raft | Screen::Way));
+        }
+        if let Some(play) = &self.play {
+            play.look_at(model.ui.screen == Screen::Playground);
         }
         self.drawn =
             Drawn { at: self.model.live().now(), instant: Instant::now(), version: Some(self.model.version()) };
@@ -279,6 +297,17 @@ impl Session {
                         }
                     } else {
                         debug!(?fault, "there is no embedded cluster to do this to");
+                    }
+                    Ok(())
+                }
+                Effect::Order(order) => {
+                    if let Some(play) = &self.play {
+                        if let Err(why) = play.order(order.clone()) {
+                            let what = Observation::OrderDone(order, Err(why));
+                            self.take_in(Stamped { at: self.clock.now(), what });
+                        }
+                    } else {
+                        debug!(%order, "nobody plays here");
                     }
                     Ok(())
                 }

@@ -7,7 +7,7 @@ use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
 
-use super::{copying, faults, moving, navigating, pointer, raft, typing};
+use super::{copying, faults, moving, navigating, play, pointer, raft, typing};
 
 /// Takes in what a person did, given where things were drawn when it was done.
 pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
@@ -134,6 +134,14 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Node(deed) => return faults::node(model, deed),
         Action::Heal => return faults::cluster(model, Fault::Heal),
         Action::Pace(pace) => return faults::pace(model, pace),
+        Action::MoveLead => return faults::move_lead(model),
+        Action::Client(blow) => return play::client(model, blow),
+        Action::Join(count) => return play::join(model, count),
+        Action::Lanes(look) => play::look(model, look),
+        Action::Expectations => {
+            ui.play.expectations = !ui.play.expectations;
+            ui.focus = ui.play.expectations.then_some(crate::input::Pane::Expected);
+        }
     }
     Effects::new()
 }
@@ -410,7 +418,7 @@ mod tests {
     fn keys_that_mean_nothing_do_nothing() {
         let mut world = world();
         let before = format!("{:?}", world.model.ui.screen);
-        assert_eq!(world.keys("5Z<C-x>"), []);
+        assert_eq!(world.keys("7Z<C-x>"), []);
         assert_eq!(format!("{:?}", world.model.ui.screen), before);
     }
 

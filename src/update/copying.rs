@@ -46,6 +46,13 @@ fn selection<'a>(ui: &Ui, facts: &'a Facts) -> (Option<LockView<'a>>, Option<Key
             let lock = key.and_then(|key| facts.lock_of(key.entry()));
             (lock, key, lease.unwrap_or_default())
         }
+        Screen::Playground => {
+            let run = facts.play.as_deref();
+            match run.and_then(|run| run.picture().client(ui.play.client(run)?)) {
+                Some(client) => (facts.lock_named(&client.lock), facts.key(&client.stake.key), client.lease()),
+                None => (None, None, LeaseId::NONE),
+            }
+        }
         Screen::Members | Screen::Raft | Screen::Way | Screen::Log => (None, None, LeaseId::NONE),
     }
 }

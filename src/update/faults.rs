@@ -1,6 +1,6 @@
 //! Things a person does to the embedded cluster, and what is told of them.
 
-use crate::domain::raft::{Fault, Life, NodeId, RaftPicture, Speed};
+use crate::domain::raft::{Fault, Life, NodeId, NodePicture, RaftPicture, Speed};
 use crate::effect::{Effect, Effects};
 use crate::input::action::{Deed, Pace};
 use crate::input::{Chord, Screen, keymap};
@@ -69,6 +69,22 @@ pub fn cluster(model: &mut Model, fault: Fault) -> Effects {
     vec![Effect::Fault(fault)]
 }
 
+/// Hands the lead over to the next node that could have it.
+pub fn move_lead(model: &mut Model) -> Effects {
+    let Some(picture) = picture(model) else { return Effects::new() };
+    let leader = raft::leader(picture).map(|node| node.id);
+    let could = |node: &&NodePicture| node.life == Life::Up && !node.learner && Some(node.id) != leader;
+    let others = || picture.nodes.iter().filter(could).map(|node| node.id);
+    let heir = others().find(|&id| Some(id) > leader).or_else(|| others().next());
+    match heir.filter(|_| leader.is_some()) {
+        Some(heir) => vec![Effect::Fault(Fault::Transfer(heir))],
+        None => {
+            tell(model, Notice::NoHeir);
+            Effects::new()
+        }
+    }
+}
+
 /// Remembers a speed that is asked for.
 const fn note(model: &mut Model, fault: Fault) {
     if let Fault::Speed(speed) = fault {
@@ -130,7 +146,7 @@ fn target(model: &Model) -> Option<NodeId> {
 mod tests {
     use super::*;
     use crate::domain::Term;
-    use crate::domain::raft::{NodePicture, RaftRole};
+    use crate::domain::raft::RaftRole;
     use crate::event::Observation;
     use crate::update::testing::World;
 
@@ -222,6 +238,17 @@ mod tests {
         world.shown(crate::input::Pane::Members, 3, 3);
         world.keys("jj");
         assert_eq!(fault(&world.keys("K")), "kill n3", "on the members it is the selected row");
+    }
+
+    #[test]
+    fn the_lead_moves_to_the_next_that_could_have_it() {
+        let mut world = world();
+        assert_eq!(fault(&move_lead(&mut world.model)), "transfer n3");
+        show(&mut world, |picture| picture.nodes[2].life = Life::Killed);
+        assert_eq!(fault(&move_lead(&mut world.model)), "transfer n1");
+        show(&mut world, |picture| picture.nodes[0].learner = true);
+        assert_eq!(move_lead(&mut world.model), []);
+        assert_eq!(world.toast(), "there is no other node that could lead");
     }
 
     #[test]

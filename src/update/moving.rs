@@ -5,7 +5,7 @@ use crate::input::action::Motion;
 use crate::model::ui::{Position, Ui, queue};
 use crate::model::{Facts, Model};
 
-use super::raft;
+use super::{play, raft};
 
 /// Moves in the pane that has the focus.
 pub fn go(model: &mut Model, motion: Motion) {
@@ -16,6 +16,9 @@ pub fn go(model: &mut Model, motion: Motion) {
         return;
     }
     let (rows, len) = (ui.rows(pane), len(ui, facts, pane));
+    if let (Pane::Lanes | Pane::Clients, Some(run)) = (pane, &facts.play) {
+        play::stand_on_selected(ui, run, rows);
+    }
     match position(ui, pane) {
         Some(position) => {
             position.go(motion, rows, len);
@@ -71,7 +74,16 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         Pane::Members => Some(&mut ui.members.position),
         Pane::Nodes => Some(&mut ui.raft.nodes.position),
         Pane::Requests => Some(&mut ui.raft.requests.position),
-        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => None,
+        Pane::Lanes | Pane::Clients => Some(&mut ui.play.clients.position),
+        Pane::Happened => Some(&mut ui.play.happened.position),
+        Pane::History
+        | Pane::Terms
+        | Pane::Way
+        | Pane::Expected
+        | Pane::Attention
+        | Pane::Watch
+        | Pane::Log
+        | Pane::Help => None,
     }
 }
 
@@ -84,10 +96,17 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         Pane::Members => facts.cluster.members().len(),
         Pane::Nodes => facts.raft.as_ref().map_or(0, |picture| picture.nodes.len()),
         Pane::Requests => facts.raft.as_ref().map_or(0, |picture| picture.traces.len()),
+        Pane::Lanes | Pane::Clients => facts.play.as_ref().map_or(0, |play| play.clients().len()),
+        Pane::Happened => facts.play.as_ref().map_or(0, |play| play.happened().len()),
         // What these show is made by the view, which says how long it is.
-        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {
-            ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len)
-        }
+        Pane::History
+        | Pane::Terms
+        | Pane::Way
+        | Pane::Expected
+        | Pane::Attention
+        | Pane::Watch
+        | Pane::Log
+        | Pane::Help => ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len),
     }
 }
 
@@ -117,7 +136,19 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
                 raft::pin(&mut ui.raft, picture, pane);
             }
         }
-        Pane::History | Pane::Terms | Pane::Way | Pane::Attention | Pane::Watch | Pane::Log | Pane::Help => {}
+        Pane::Lanes | Pane::Clients | Pane::Happened => {
+            if let Some(run) = &facts.play {
+                play::pin(ui, run, pane);
+            }
+        }
+        Pane::History
+        | Pane::Terms
+        | Pane::Way
+        | Pane::Expected
+        | Pane::Attention
+        | Pane::Watch
+        | Pane::Log
+        | Pane::Help => {}
     }
 }
 

@@ -55,7 +55,7 @@ pub fn open(model: &mut Model) {
         }
         Screen::Members => raft::show_member(model),
         Screen::Raft => raft::show_way(model),
-        Screen::Way | Screen::Log => {}
+        Screen::Way | Screen::Playground | Screen::Log => {}
     }
 }
 
@@ -77,7 +77,8 @@ pub fn back(model: &mut Model) {
         Screen::Lock => switch(ui, ui.came_from),
         Screen::Raft if ui.raft.follow_log() => {}
         Screen::Way => switch(ui, Screen::Raft),
-        Screen::Members | Screen::Raft | Screen::Log => switch(ui, Screen::Locks),
+        Screen::Playground if ui.play.follow() => {}
+        Screen::Members | Screen::Raft | Screen::Playground | Screen::Log => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases if ui.filter.is_empty() => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases => set_filter(ui, ""),
     }

@@ -50,9 +50,11 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped. What a fault led
-        // to is told to the person; of the cluster the next picture tells.
-        Observation::WatchLost(WatchLoss::Transport { .. }) | Observation::FaultDone(..) => false,
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault or an
+        // order led to is told to the person; of the rest the next picture tells.
+        Observation::WatchLost(WatchLoss::Transport { .. })
+        | Observation::FaultDone(..)
+        | Observation::OrderDone(..) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
@@ -105,6 +107,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
         }
         Observation::Alarms(alarms) => take_alarms(facts, at, alarms),
         Observation::Raft(picture) => facts.take_picture(picture),
+        Observation::Play(picture) => facts.take_play(*picture),
     };
     if news {
         facts.bump();

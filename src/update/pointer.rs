@@ -78,6 +78,14 @@ fn click_row(model: &mut Model, target: &Target) {
             let newest_first = picture.traces.iter().rev().position(|trace| trace.id == *id);
             (Pane::Requests, newest_first, ui.raft.requests.picked() == Some(id))
         }
+        Target::Client(id) => {
+            (Pane::Lanes, facts.play.as_ref().and_then(|play| play.row(*id)), ui.play.clients.picked() == Some(id))
+        }
+        Target::Moment(number) => {
+            let Some(play) = &facts.play else { return };
+            let row = play.happened().iter().rev().position(|happened| happened.number == *number);
+            (Pane::Happened, row, false)
+        }
         Target::Do(_) | Target::Pane(_) => return,
     };
     let Some(row) = row else { return };

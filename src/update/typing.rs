@@ -1,7 +1,8 @@
 //! Typing a filter or a command.
 
+use crate::domain::play::ClientId;
 use crate::domain::raft::NodeId;
-use crate::effect::Effects;
+use crate::effect::{Effect, Effects};
 use crate::input::action::Edit;
 use crate::input::command::{self, Command, Direction, Names};
 use crate::model::Model;
@@ -22,7 +23,7 @@ pub fn insert(model: &mut Model, text: &str) {
 
 /// Changes the line, uses it, or gives it up.
 pub fn edit(model: &mut Model, edit: Edit) -> Effects {
-    let nodes = nodes(model);
+    let (nodes, clients) = (nodes(model), clients(model));
     let (facts, ui) = model.shown_and_ui();
     let Some(prompt) = &mut ui.prompt else { return Effects::new() };
     match edit {
@@ -31,7 +32,8 @@ pub fn edit(model: &mut Model, edit: Edit) -> Effects {
         Edit::Complete => {
             let rows = ui.lock_order.rows().iter();
             let names = rows.filter_map(|&ix| std::str::from_utf8(facts.lock(ix)?.name()).ok());
-            prompt.complete(Names { themes: &ui.themes, nodes: nodes.as_deref() }, names);
+            let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
+            prompt.complete(Names { themes: &ui.themes, nodes, clients }, names);
         }
         Edit::Earlier => prompt.earlier(&ui.typed),
         Edit::Later => prompt.later(&ui.typed),
@@ -75,8 +77,9 @@ fn accept(model: &mut Model) -> Effects {
     if !line.trim().is_empty() {
         model.ui.typed.remember(line);
     }
-    let nodes = nodes(model);
-    match command::parse(line, Names { themes: &model.ui.themes, nodes: nodes.as_deref() }) {
+    let (nodes, clients) = (nodes(model), clients(model));
+    let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
+    match command::parse(line, Names { themes: &model.ui.themes, nodes, clients }) {
         Ok(None) => Effects::new(),
         Ok(Some(command)) => {
             // What went wrong before is over when the next command works.
@@ -97,6 +100,12 @@ fn nodes(model: &Model) -> Option<Vec<NodeId>> {
     model.is_embedded().then(nodes)
 }
 
+/// The clients a command can name; `None` where nobody plays.
+fn clients(model: &Model) -> Option<Vec<ClientId>> {
+    let play = model.live().play.as_deref()?;
+    Some(play.clients().iter().map(|client| client.id).collect())
+}
+
 fn carry_out(model: &mut Model, command: Command) -> Effects {
     match command {
         Command::Do(action) => return perform(model, action),
@@ -114,6 +123,7 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Filter(text) => set_filter(&mut model.ui, &text),
         Command::Lock(name) => open_named(model, name),
         Command::Fault(fault) => return faults::cluster(model, fault),
+        Command::Order(order) => return vec![Effect::Order(order)],
     }
     Effects::new()
 }

@@ -99,6 +99,12 @@ pub struct Lane {
     pub end: &'static str,
     /// Goes on.
     pub now: &'static str,
+    /// Nothing.
+    pub nothing: &'static str,
+    /// A resource took a write that came too late.
+    pub damaged: &'static str,
+    /// On the scale, above its moment.
+    pub tick: &'static str,
 }
 
 /// For terminals that take UTF-8.
@@ -135,7 +141,18 @@ pub const UNICODE: Glyphs = Glyphs {
     frame: Frame {
         top_left: "╭", top_right: "╮", bottom_left: "╰", bottom_right: "╯", across: "─", down: "│"
     },
-    lane: Lane { waiting: "░", holding: "█", paused: "≈", stale: "▒", unknown: "┄", end: "▏", now: "▶" },
+    lane: Lane {
+        waiting: "░",
+        holding: "█",
+        paused: "≈",
+        stale: "▒",
+        unknown: "┄",
+        end: "▏",
+        now: "▶",
+        nothing: "·",
+        damaged: "◆",
+        tick: "╷",
+    },
 };
 
 /// For everything else.
@@ -170,7 +187,18 @@ pub const ASCII: Glyphs = Glyphs {
     bar: &["-", "=", "#"],
     spark: &["_", ".", "-", "=", "+", "*", "%", "#"],
     frame: Frame { top_left: "+", top_right: "+", bottom_left: "+", bottom_right: "+", across: "-", down: "|" },
-    lane: Lane { waiting: ".", holding: "#", paused: "~", stale: "%", unknown: "-", end: "|", now: ">" },
+    lane: Lane {
+        waiting: ".",
+        holding: "#",
+        paused: "~",
+        stale: "%",
+        unknown: "_",
+        end: "|",
+        now: ">",
+        nothing: "-",
+        damaged: "$",
+        tick: "|",
+    },
 };
 
 #[cfg(test)]
@@ -180,9 +208,9 @@ mod tests {
 
     fn cells(glyphs: &Glyphs) -> Vec<&'static str> {
         let Frame { top_left, top_right, bottom_left, bottom_right, across, down } = glyphs.frame;
-        let Lane { waiting, holding, paused, stale, unknown, end, now } = glyphs.lane;
+        let Lane { waiting, holding, paused, stale, unknown, end, now, nothing, damaged, tick } = glyphs.lane;
         let mut all = vec![top_left, top_right, bottom_left, bottom_right, across, down];
-        all.extend([waiting, holding, paused, stale, unknown, end, now]);
+        all.extend([waiting, holding, paused, stale, unknown, end, now, nothing, damaged, tick]);
         let Glyphs { holder, waiter, ended, warning, lost, refused, leader, learner, selection, dot, .. } = *glyphs;
         all.extend([holder, waiter, ended, warning, lost, refused, leader, learner, selection, dot]);
         let Glyphs { crumb, up, descending, ascending, elbow, no_bar, about, .. } = *glyphs;

@@ -135,25 +135,33 @@ fn joined<'a>(parts: &[Vec<Span<'a>>]) -> Line<'a> {
     Line::from(spans)
 }
 
-/// Draws the tabs, and on the right what the screen is about: a filter, or the open lock.
-pub fn draw_tabs(canvas: &mut Canvas<'_>, area: Rect, open: Screen, right: &Line<'_>) {
+/// Draws the tabs, and on the right what the screen is about: a filter, or the open lock. Where
+/// there is no room for both, the tabs stand closer and have shorter names.
+pub fn draw_tabs(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    screens: impl Iterator<Item = Screen>,
+    open: Screen,
+    right: &Line<'_>,
+) {
     let theme = canvas.theme;
+    let key = |screen| {
+        let row = crate::input::keymap::BINDINGS.iter().find(|row| row.action == Action::Show(screen));
+        row.and_then(|row| row.keys.first()).map(ToString::to_string).unwrap_or_default()
+    };
+    let tabs: Vec<(Screen, String)> = screens.map(|screen| (screen, key(screen))).collect();
+    let wide: usize = tabs.iter().map(|(screen, key)| key.len() + screen.name().len() + 4).sum();
+    let is_close = wide + 3 + usize::from(columns_of(right)) > usize::from(area.width);
     let mut x = area.x + 1;
-    for screen in Screen::ALL {
-        let key = crate::input::keymap::BINDINGS
-            .iter()
-            .find(|row| row.action == Action::Show(screen))
-            .and_then(|row| row.keys.first())
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        let name = screen.name();
+    for (screen, key) in tabs {
+        let name = if is_close { screen.short_name() } else { screen.name() };
         let start = x;
         let style = if screen == open { theme.style(Role::Title) } else { theme.style(Role::Muted) };
         let reversed = if screen == open { theme.style(Role::Selection) } else { Style::new() };
         let line = Line::from(Span::styled(format!(" {key} {name} "), style.patch(reversed)));
         x += canvas.line(x, area.y, area.right().saturating_sub(x), &line);
         canvas.hit(Rect::new(start, area.y, x - start, 1), Target::Do(Action::Show(screen)));
-        x += 1;
+        x += u16::from(!is_close);
     }
     let room = area.right().saturating_sub(x + 2);
     if columns_of(right) <= room {

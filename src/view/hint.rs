@@ -10,13 +10,26 @@ use super::layout::{Size, top};
 use super::raft::{PLAYGROUND, REAL};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
-use crate::input::action::{Deed, Pace};
+use crate::input::action::{Blow, Deed, Pace};
 use crate::input::keymap::{BINDINGS, Context};
 use crate::input::{Action, Screen, Target};
 use crate::model::ui::Demo;
 
-/// The keys worth pressing first, with what they do.
-const FIRST: [(Context, Action, &str); 6] = [
+/// A key worth pressing first, with what it does.
+type First = (Context, Action, &'static str);
+
+/// Those for where clients play.
+const PLAY: [First; 6] = [
+    (Context::Playground, Action::Client(Blow::PauseOrResume), "pause the holder past its lease; again to wake it"),
+    (Context::Playground, Action::Client(Blow::Crash), "kill it: no release"),
+    (Context::Embedded, Action::Node(Deed::KillOrStart), "kill the leader"),
+    (Context::Browse, Action::Show(Screen::Raft), "look at Raft"),
+    (Context::Browse, Action::Help, "all keys"),
+    (Context::Browse, Action::Quit, "quit"),
+];
+
+/// Those for a cluster alone.
+const FIRST: [First; 6] = [
     (Context::Browse, Action::Show(Screen::Raft), "look at Raft: terms, votes, messages, logs"),
     (Context::Embedded, Action::Node(Deed::KillOrStart), "kill the leader; again to start it"),
     (Context::Embedded, Action::Node(Deed::Isolate), "isolate it; H heals"),
@@ -26,9 +39,10 @@ const FIRST: [(Context, Action, &str); 6] = [
 ];
 
 /// Draws the hint on top of an area; returns what is left of that.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, demo: &Demo, size: Size) -> Rect {
+pub fn draw(canvas: &mut Canvas<'_>, area: Rect, demo: &Demo, plays: bool, size: Size) -> Rect {
     let theme = canvas.theme;
-    let rows = lines(demo, area.width.saturating_sub(4), theme);
+    let first = if plays { PLAY } else { FIRST };
+    let rows = lines(demo, &first, area.width.saturating_sub(4), theme);
     let about = about(demo);
     // A small screen keeps most of itself.
     let height = u16::try_from(rows.len()).unwrap_or(u16::MAX).saturating_add(2 + u16::from(size > Size::Single));
@@ -70,10 +84,10 @@ fn about(demo: &Demo) -> String {
 }
 
 /// The keys, as many in a line as there is room for.
-fn lines<'a>(demo: &Demo, columns: u16, theme: &Theme) -> Vec<Vec<Piece<'a>>> {
+fn lines<'a>(demo: &Demo, first: &[First], columns: u16, theme: &Theme) -> Vec<Vec<Piece<'a>>> {
     let mut lines: Vec<Vec<Piece<'a>>> = vec![Vec::new()];
     let mut left = columns;
-    for (context, action, text) in FIRST {
+    for &(context, action, text) in first {
         let text = match action {
             // Its clock is the wall's.
             Action::Pace(_) if demo.real => continue,
@@ -102,19 +116,19 @@ mod tests {
     use super::*;
     use crate::view::testing::{Screenshot, ascii, plain};
 
-    fn drawn(width: u16, height: u16, theme: &Theme) -> (Screenshot, Rect) {
+    fn drawn(width: u16, height: u16, plays: bool, theme: &Theme) -> (Screenshot, Rect) {
         let area = Rect::new(0, 0, width, height);
         let mut rest = area;
         let size = Size::of(Rect::new(0, 0, width, height + 4));
         let shot = Screenshot::of(width, height, theme, |canvas| {
-            rest = draw(canvas, area, &Demo::new(42, 3), size);
+            rest = draw(canvas, area, &Demo::new(42, 3), plays, size);
         });
         (shot, rest)
     }
 
     #[test]
     fn every_key_of_the_hint_is_in_the_keymap() {
-        for (context, action, text) in FIRST {
+        for (context, action, text) in FIRST.into_iter().chain(PLAY) {
             assert!(BINDINGS.iter().any(|row| row.context == context && row.action == action), "{text}");
         }
     }
@@ -122,20 +136,23 @@ mod tests {
     #[test]
     fn the_hint_covers_nothing_and_leaves_most_of_the_screen() {
         for (width, height) in [(60, 12), (80, 20), (120, 32), (200, 56)] {
-            let (shot, rest) = drawn(width, height, &plain());
-            assert!(rest.height * 2 >= height && rest.bottom() == height, "{width}x{height}");
-            for y in rest.top()..rest.bottom() {
-                assert_eq!(shot.lines()[usize::from(y)].trim(), "");
+            for plays in [false, true] {
+                let (shot, rest) = drawn(width, height, plays, &plain());
+                assert!(rest.height * 2 >= height && rest.bottom() == height, "{width}x{height}");
+                for y in rest.top()..rest.bottom() {
+                    assert_eq!(shot.lines()[usize::from(y)].trim(), "");
+                }
+                let text = shot.text();
+                assert!(text.contains("kill the leader") && text.contains("q quit"), "{text}");
+                assert_eq!(text.contains("pause the holder"), plays);
             }
-            let text = shot.text();
-            assert!(text.contains("kill the leader") && text.contains("q quit"), "{text}");
         }
-        assert!(drawn(100, 30, &ascii()).0.text().is_ascii());
+        assert!(drawn(100, 30, true, &ascii()).0.text().is_ascii());
     }
 
     #[test]
     fn what_it_is_and_what_it_is_not_is_said() {
-        let text = drawn(120, 32, &plain()).0.text();
+        let text = drawn(120, 32, false, &plain()).0.text();
         assert!(text.contains("a playground; for anything real point lockscope at etcd"), "{text}");
     }
 
@@ -144,7 +161,7 @@ mod tests {
         let area = Rect::new(0, 0, 120, 32);
         let demo = Demo::new(42, 3).of_real_etcds();
         let shot = Screenshot::of(120, 32, &plain(), |canvas| {
-            draw(canvas, area, &demo, Size::of(Rect::new(0, 0, 120, 36)));
+            draw(canvas, area, &demo, false, Size::of(Rect::new(0, 0, 120, 36)));
         });
         let text = shot.text();
         assert!(text.contains("a real etcd with 3 members") && text.contains("kill the leader"), "{text}");
@@ -153,7 +170,7 @@ mod tests {
 
     #[test]
     fn its_keys_can_be_clicked() {
-        let (shot, _) = drawn(120, 32, &plain());
+        let (shot, _) = drawn(120, 32, true, &plain());
         let (x, y) = shot.position("look at Raft").unwrap();
         assert_eq!(shot.hits.at(x, y), Some(&Target::Do(Action::Show(Screen::Raft))));
     }

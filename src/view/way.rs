@@ -140,4 +140,10 @@ pub fn draw_way(
     for (y, line) in (inner.top()..inner.bottom()).zip(&lines[from..]) {
         canvas.line(inner.x + 1, y, inner.width.saturating_sub(1), line);
     }
+    // What lies below the fold is told on the frame, where it covers nothing.
+    let more = lines.len() - from - lines[from..].len().min(usize::from(inner.height));
+    if more > 0 && area.width > 16 {
+        let text = Line::from(theme.span(format!(" {} {more} more ", theme.glyphs.descending), Role::Muted));
+        canvas.line_right(area.x, area.right() - 1, area.bottom() - 1, &text);
+    }
 }

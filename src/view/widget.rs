@@ -10,5 +10,6 @@ pub mod notice;
 pub mod panel;
 pub mod spark;
 pub mod stairs;
+pub mod strip;
 pub mod table;
 pub mod ttl;

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::{BINDINGS, Context};
+use crate::domain::play::order;
 use crate::domain::raft::fault::WORDS;
 use crate::input::command::COMMANDS;
 
@@ -36,6 +37,8 @@ pub fn document() -> String {
     section(&mut text, "Commands", "command", own);
     let faults = WORDS.iter().map(|word| (line(&[word.name], word.arguments), word.help));
     section(&mut text, "Commands for an embedded cluster", "command", faults);
+    let orders = order::WORDS.iter().map(|word| (line(&[word.name], word.arguments), word.help));
+    section(&mut text, "Commands for clients that play", "command", orders);
     text.push_str(
         "\n## Mouse\n\n\
          A click selects a row, and a second one on it opens it. Tabs, column headers and the hints of the\n\
@@ -74,6 +77,9 @@ mod tests {
         }
         for entry in COMMANDS {
             assert!(text.contains(&format!("`:{}`", entry.names[0])), "{entry:?}");
+        }
+        for word in order::WORDS {
+            assert!(text.contains(&format!("`:{}`", word.name)) && text.contains(word.help), "{word:?}");
         }
         for word in WORDS {
             assert!(text.contains(&format!("`:{}`", word.name)) && text.contains(word.help), "{word:?}");

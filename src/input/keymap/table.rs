@@ -1,7 +1,7 @@
 //! The rows of the keymap.
 
 use super::{Binding, Context, Hint};
-use crate::input::action::{Action, Copied, Deed, Edit, Motion, Pace};
+use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace};
 use crate::input::{Chord, Code, Screen};
 
 const UP: Chord = Chord::plain(Code::Up);
@@ -46,6 +46,12 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Browse, &[key('3')], Action::Show(Screen::Leases), "All leases"),
     row(Context::Browse, &[key('4')], Action::Show(Screen::Members), "The members of the cluster"),
     row(Context::Browse, &[key('r')], Action::Show(Screen::Raft), "What goes on between the members: Raft"),
+    row(
+        Context::Browse,
+        &[key('5')],
+        Action::Show(Screen::Playground),
+        "The simulated clients: what they do, and what can be done to them",
+    ),
     row(Context::Browse, &[key('6')], Action::Show(Screen::Log), "The log of lockscope itself"),
     row(Context::Browse, &[ESC, BACKSPACE], Action::Back, "Back; on the lists, take the filter away"),
     row(Context::Browse, &[TAB], Action::NextPane, "Focus on the next pane").hint(60, &[TAB], "pane"),
@@ -162,6 +168,93 @@ pub const BINDINGS: &[Binding] = &[
         "Let the next thing happen in the cluster and stop its clock behind it",
     )
     .hint(28, &[key('.')], "step"),
+    row(
+        Context::Playground,
+        &[key('p')],
+        Action::Client(Blow::PauseOrResume),
+        "Let the selected client stand still, or go on; until one is picked that is the holder",
+    )
+    .hint(21, &[key('p')], "pause client"),
+    row(
+        Context::Playground,
+        &[key('k')],
+        Action::Client(Blow::Crash),
+        "End the client without a word: its lease has to run out",
+    )
+    .hint(22, &[key('k')], "kill"),
+    row(Context::Playground, &[key('x')], Action::Client(Blow::Revoke), "Revoke the client's lease").hint(
+        23,
+        &[key('x')],
+        "revoke",
+    ),
+    row(Context::Playground, &[key('d')], Action::Client(Blow::CutOrMend), "Cut the client's connection, or mend it")
+        .hint(28, &[key('d')], "cut"),
+    row(
+        Context::Playground,
+        &[key('s')],
+        Action::Client(Blow::SlowHeartbeat),
+        "Make the client's heartbeat three times slower, or as it was",
+    )
+    .hint(43, &[key('s')], "heartbeat"),
+    row(
+        Context::Playground,
+        &[key('t')],
+        Action::Client(Blow::SkewClock),
+        "Set the client's clock behind by half its TTL, or right",
+    )
+    .hint(46, &[key('t')], "clock"),
+    row(
+        Context::Playground,
+        &[key('u')],
+        Action::Client(Blow::Release),
+        "Let the client release what it holds, or give up waiting",
+    )
+    .hint(33, &[key('u')], "release"),
+    row(
+        Context::Playground,
+        &[key('+'), key('=')],
+        Action::Client(Blow::HoldLonger),
+        "Let the client hold twice as long",
+    )
+    .hint(47, &[key('-'), key('+')], "hold"),
+    row(Context::Playground, &[key('-')], Action::Client(Blow::HoldShorter), "Let the client hold half as long"),
+    row(Context::Playground, &[key('D')], Action::Client(Blow::Remove), "Let the client end in order, for good").hint(
+        48,
+        &[key('D')],
+        "remove",
+    ),
+    row(Context::Playground, &[key('a')], Action::Join(1), "Let one client more join").hint(30, &[key('a')], "add"),
+    row(Context::Playground, &[key('A')], Action::Join(10), "Let ten clients more join"),
+    row(
+        Context::Playground,
+        &[key('m')],
+        Action::MoveLead,
+        "Hand the lead of an embedded cluster over to another node",
+    ),
+    row(Context::Playground, &[LEFT], Action::Lanes(Look::Back), "Look back along the lanes").hint(
+        26,
+        &[LEFT, RIGHT],
+        "time",
+    ),
+    row(Context::Playground, &[RIGHT], Action::Lanes(Look::Forward), "Look forward; at the present, follow it"),
+    row(Context::Playground, &[key('z')], Action::Lanes(Look::Nearer), "Show less time, in more detail").hint(
+        27,
+        &[key('z'), key('Z')],
+        "zoom",
+    ),
+    row(Context::Playground, &[key('Z')], Action::Lanes(Look::Farther), "Show more time, in less detail"),
+    row(Context::Playground, &[key('F')], Action::Lanes(Look::Follow), "Follow the run, with no moment marked").hint(
+        29,
+        &[key('F')],
+        "follow",
+    ),
+    row(
+        Context::Playground,
+        &[key('e')],
+        Action::Expectations,
+        "Show what is expected of the run, and how it stands, or the keys",
+    )
+    .hint(31, &[key('e')], "expectations"),
     row(
         Context::Embedded,
         &[key('K')],

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::domain::play::{Ill, Order};
 use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::{Millis, Timestamp};
 use crate::input::action::Copied;
@@ -54,6 +55,16 @@ pub enum Notice {
     SpeedLimit(Speed),
     /// The node is cut off from all others already.
     IsolatedAlready(NodeId),
+    /// There is no leader, or no other node that could lead.
+    NoHeir,
+    /// An order was carried out.
+    Ordered(Order),
+    /// An order could not be carried out, for this reason.
+    NotOrdered(Order, String),
+    /// There are no simulated clients here.
+    NeedsPlay,
+    /// The simulated clients have not been heard of yet.
+    NoClient,
     /// The log entry at this index came of no request that is still known.
     NoWay(crate::domain::RaftIndex),
 }
@@ -75,7 +86,11 @@ impl Notice {
             | Self::NothingToOpen
             | Self::NotDone(..)
             | Self::NeedsEmbedded
-            | Self::NoNode => true,
+            | Self::NoNode
+            | Self::NoHeir
+            | Self::NotOrdered(..)
+            | Self::NeedsPlay
+            | Self::NoClient => true,
             Self::Copied(_)
             | Self::Theme(_)
             | Self::Mouse(_)
@@ -83,6 +98,7 @@ impl Notice {
             | Self::RefreshLimit(_)
             | Self::All(_)
             | Self::Done(_)
+            | Self::Ordered(_)
             | Self::SpeedLimit(_)
             | Self::IsolatedAlready(_)
             | Self::NoWay(_) => false,
@@ -109,10 +125,31 @@ impl fmt::Display for Notice {
             Self::NotDone(fault, why) => write!(f, "{fault}: {why}"),
             Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
             Self::NoNode => f.write_str("the cluster has told of no node yet"),
+            Self::NoHeir => f.write_str("there is no other node that could lead"),
+            Self::Ordered(order) => ordered(order, f),
+            Self::NotOrdered(order, why) => write!(f, "{order}: {why}"),
+            Self::NeedsPlay => f.write_str("no clients play here: `lockscope demo` has some"),
+            Self::NoClient => f.write_str("no client plays yet; a adds one"),
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
             Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
             Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
         }
+    }
+}
+
+/// What an order led to, in a few words.
+fn ordered(order: &Order, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Order::Client(whom, ill) = order else { return write!(f, "{order}: they join") };
+    match ill {
+        Ill::Pause => write!(f, "{whom} stands still: no heartbeat, no work; p lets it go on"),
+        Ill::Resume => write!(f, "{whom} goes on"),
+        Ill::Crash => write!(f, "{whom} crashed: its key stays until its lease runs out"),
+        Ill::Cut => write!(f, "{whom} is cut off; d mends its connection"),
+        Ill::Mend => write!(f, "{whom} reaches the cluster again"),
+        Ill::Release => write!(f, "{whom} lets go"),
+        Ill::Revoke => write!(f, "the lease of {whom} is revoked"),
+        Ill::Remove => write!(f, "{whom} ends in order"),
+        Ill::Heartbeat(_) | Ill::Skew(_) | Ill::Hold(_) => write!(f, "{order} from now on"),
     }
 }
 

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn completion_goes_round_and_a_single_candidate_goes_on_with_the_next_word() {
         let themes = ["dark".to_owned(), "light".to_owned()];
-        let names = Names { themes: &themes, nodes: None };
+        let names = Names { themes: &themes, ..Names::default() };
         let mut prompt = prompt("the");
         prompt.complete(names, []);
         assert_eq!((prompt.line.text(), prompt.completion()), ("theme", None));

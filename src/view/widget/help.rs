@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::text;
 
 use super::panel::Panel;
+use crate::domain::play::order;
 use crate::domain::raft::fault::WORDS;
 use crate::input::Pane;
 use crate::input::command::COMMANDS;
@@ -25,6 +26,8 @@ pub struct Help<'a> {
     pub filter: &'a str,
     /// Whether keys and commands for an embedded cluster are shown, right behind the screen's own.
     pub embedded: bool,
+    /// Whether keys and commands for simulated clients are shown.
+    pub plays: bool,
 }
 
 /// A line of the help.
@@ -38,7 +41,7 @@ enum Line {
 
 /// The lines that have the filter in them, whatever its case, under their headings.
 fn lines(help: &Help<'_>) -> Vec<Line> {
-    let &Help { first, embedded, .. } = help;
+    let &Help { first, embedded, plays, .. } = help;
     let filter = help.filter.to_lowercase();
     let fits = |keys: &str, help: &str| {
         // One character is a key that is looked for, not a letter of a sentence.
@@ -57,7 +60,8 @@ fn lines(help: &Help<'_>) -> Vec<Line> {
     };
     let most_wanted = [first].into_iter().chain((first != Context::Embedded).then_some(Context::Embedded));
     let others = Context::ALL.into_iter().filter(|&context| context != first && context != Context::Embedded);
-    for context in most_wanted.chain(others).filter(|context| embedded || !context.needs_embedded()) {
+    let is_open = |context: &Context| (embedded || !context.needs_embedded()) && (plays || !context.needs_play());
+    for context in most_wanted.chain(others).filter(is_open) {
         let keys = |row: &crate::input::keymap::Binding| {
             row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
@@ -71,6 +75,8 @@ fn lines(help: &Help<'_>) -> Vec<Line> {
     section("Commands", &mut { own });
     let faults = WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
     section("Commands for an embedded cluster", &mut faults.filter(|_| embedded));
+    let orders = order::WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
+    section("Commands for clients that play", &mut orders.filter(|_| plays));
     lines
 }
 
@@ -152,7 +158,7 @@ mod tests {
 
     /// The help on an embedded cluster, called from the leases.
     const fn about(filter: &str) -> Help<'_> {
-        Help { first: Context::Leases, filter, embedded: true }
+        Help { first: Context::Leases, filter, embedded: true, plays: true }
     }
 
     fn keys_of(help: &Help<'_>) -> Vec<String> {
@@ -181,7 +187,9 @@ mod tests {
     fn the_help_is_both_tables_with_the_open_screen_first() {
         let shot = drawn("", 0);
         assert!(shot.lines()[1].contains("Leases"), "{}", shot.text());
-        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len() + WORDS.len());
+        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len() + WORDS.len() + order::WORDS.len());
+        let without = keys_of(&Help { plays: false, ..about("") });
+        assert!(!without.contains(&"x".to_owned()) && !without.iter().any(|keys| keys.starts_with(":crash")));
         let [(Pane::Help, Extent { rows: 20, len })] = shot.hits.panes() else { panic!("{:?}", shot.hits.panes()) };
         assert!(*len >= lines(&about("")).len());
     }

@@ -1,0 +1,34 @@
+//! The demo: its clients at play, and what keys do to them.
+
+use super::pty::lockscope;
+
+#[test]
+fn the_demo_opens_with_its_clients_lanes() {
+    let tui = lockscope(&["demo", "--theme", "dark"]).size(160, 48).start();
+    for text in ["DEMO", "5 Playground", "pause the holder", "░", "█", "HOLDS"] {
+        tui.shows(text);
+    }
+    tui.keys("q");
+    assert_eq!(tui.ends(), 0);
+    assert!(tui.left_over().is_empty(), "{:?}", tui.left_over());
+}
+
+#[test]
+fn what_keys_do_to_a_client_is_told_and_seen() {
+    let tui = lockscope(&["demo", "--theme", "dark"]).size(120, 36).start();
+    tui.shows("HOLDS");
+    tui.keys("p");
+    tui.shows("stands still");
+    tui.shows("≈");
+    // Its lease runs out, the store passes the lock on, and it wakes to a stale belief.
+    tui.shows("the store dropped its key");
+    tui.shows("×");
+    tui.keys("p");
+    tui.shows("goes on");
+    tui.keys(":crash holder\r");
+    tui.shows("crashes while it holds");
+    tui.keys("a");
+    tui.shows("they join");
+    tui.keys("q");
+    assert_eq!(tui.ends(), 0);
+}
