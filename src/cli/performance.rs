@@ -32,7 +32,7 @@ impl Performance {
     /// When keys are there already.
     pub async fn begin(
         piece: &Piece,
-        begin: Begin,
+        how: Begin,
         connection: &Connection,
         clock: &Clock,
         theatre: Option<Control>,
@@ -41,7 +41,7 @@ impl Performance {
         let stay = piece.cast.clients.iter().filter(|(_, habits)| habits.stays);
         let stay: BTreeSet<u32> = stay.map(|(client, _)| client.0).collect();
         let dial = move |number| if stay.contains(&number) { members.only(number) } else { members.of(number) };
-        let company = Company::start(&piece.cast, begin, dial, clock).await?;
+        let company = Company::start(&piece.cast, how, dial, clock).await?;
         let began = clock.now();
         let direction =
             Direction::start(piece.director(began), company.control(), clock.clone(), theatre.clone().map(On));

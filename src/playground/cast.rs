@@ -38,6 +38,9 @@ pub struct Protected {
 
 impl Cast {
     /// The scenario `fifo`, with so many clients that want its lock; its keys are the demo's.
+    ///
+    /// # Panics
+    /// Never: the tests read every scenario that comes along.
     pub fn demo(contenders: usize) -> Self {
         let clients = u16::try_from(contenders).unwrap_or(u16::MAX);
         let fifo = library::find("fifo").ok().and_then(Result::ok).expect("tests read every scenario that comes along");

@@ -41,7 +41,8 @@ pub struct Habits {
     /// The time between heartbeats; none is a third of the lease.
     pub heartbeat: Option<Duration>,
     /// The time between writes to what the lock protects, while it holds; none never writes. A
-    /// leader proclaims that often, a publisher publishes.
+    /// leader proclaims that often, a publisher publishes; so long a pair works with its first
+    /// lock before it wants the second.
     pub writes: Option<Duration>,
     /// How long it does without the lock.
     pub think: Span,

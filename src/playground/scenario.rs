@@ -209,7 +209,7 @@ impl Group {
     fn crash(&self, number: u16, count: u16) -> Option<Span> {
         let span = self.crash.filter(|_| number % self.crash_one_in == self.crash_one_in / 2)?;
         let share = u32::from(count.div_ceil(self.crash_one_in));
-        let longest = span.shortest + (span.longest - span.shortest).saturating_mul(share);
+        let longest = span.shortest + span.longest.saturating_sub(span.shortest).saturating_mul(share);
         Some(Span { longest, ..span })
     }
 }

@@ -1,7 +1,7 @@
 //! Takes one lock and then a second one, as a transfer between two accounts does.
 //!
 //! ```text
-//!   idle ─► wait for the first ─► wait for the second, holding the first ─► hold both
+//!   idle ─► wait for the first ─► work with it ─► wait for the second, holding the first ─► hold both
 //!    ▲                                          │ Release                      │ Release
 //!    └── let go of the first ◄── let go of the second ◄────────────────────────┘
 //! ```
@@ -10,7 +10,9 @@
 //! renews its lease for as long as it does: nothing but a release, a crash or a lost lease ends
 //! that.
 
-use super::{Activity, Belief, Command, Input, Mistakes, Mutex, Part, Recipe, Standing, Step};
+use std::time::Duration;
+
+use super::{Activity, Belief, Command, Input, Mistakes, Mutex, Part, Recipe, Standing, Step, Timer};
 use crate::domain::raft::ClusterTime;
 
 /// A client of two locks.
@@ -20,13 +22,17 @@ pub struct Pair {
     second: Mutex,
     state: State,
     standing: Standing,
+    /// How long it works with the first before it wants the second.
+    lingers: Option<Duration>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     /// Idle, or with the first lock to wait for.
     First,
-    /// It has the first one.
+    /// It has the first one and works with it.
+    Lingering,
+    /// It has the first one and wants the second.
     Second,
     /// It has both.
     Both,
@@ -38,7 +44,14 @@ impl Pair {
     /// A client of the lock `first` and then of the lock `second`, which puts `value` into its keys.
     pub fn new(first: &[u8], second: &[u8], value: Vec<u8>) -> Self {
         let (first, second) = (Mutex::new(first, value.clone()), Mutex::new(second, value).second());
-        Self { first, second, state: State::First, standing: Standing::default() }
+        Self { first, second, state: State::First, standing: Standing::default(), lingers: None }
+    }
+
+    /// The same that works so long with the first lock before it wants the second.
+    #[must_use]
+    pub const fn lingers(mut self, length: Option<Duration>) -> Self {
+        self.lingers = length;
+        self
     }
 
     /// The same with mistakes in it.
@@ -55,6 +68,7 @@ impl Pair {
         match self.state {
             State::First => first.clone(),
             _ if lost => Standing { belief: Belief::Lost, ahead: None, ..first.clone() },
+            State::Lingering => Standing { step: Step::Work, belief: Belief::Waiting, ..first.clone() },
             State::Second => {
                 let (step, ahead) = (second.step, second.ahead.clone());
                 let seen = first.seen.max(second.seen);
@@ -69,6 +83,7 @@ impl Pair {
         match input {
             Input::Answer(id, _) if id.part == Part::Second => self.second.step(now, input),
             Input::Answer(..) | Input::Leased(_) => self.first.step(now, input),
+            Input::Timer(Timer::Write) if self.state == State::Lingering => self.want_second(now),
             Input::Release if self.state == State::First => self.first.step(now, input),
             Input::Release => {
                 self.state = State::Leaving;
@@ -83,16 +98,26 @@ impl Pair {
         }
     }
 
+    fn want_second(&mut self, now: ClusterTime) -> Vec<Command> {
+        self.state = State::Second;
+        let lease = self.first.standing().lease;
+        self.second.step(now, Input::Leased(lease))
+    }
+
     /// What follows for the one lock from what happened to the other.
     fn settle(&mut self, now: ClusterTime) -> Vec<Command> {
         let (first, second) = (self.first.standing(), self.second.standing());
         match self.state {
-            State::First if first.belief == Belief::Holding => {
-                self.state = State::Second;
-                let lease = first.lease;
-                self.second.step(now, Input::Leased(lease))
-            }
-            State::Second | State::Both | State::Leaving if first.key.is_empty() || self.first.is_out() => {
+            State::First if first.belief == Belief::Holding => match self.lingers {
+                Some(length) => {
+                    self.state = State::Lingering;
+                    vec![Command::Set(Timer::Write, now + length)]
+                }
+                None => self.want_second(now),
+            },
+            State::Lingering | State::Second | State::Both | State::Leaving
+                if first.key.is_empty() || self.first.is_out() =>
+            {
                 self.state = State::First;
                 Vec::new()
             }
@@ -130,6 +155,10 @@ impl Activity for Pair {
         self.first.is_doubtful() || self.second.is_doubtful()
     }
 
+    fn writes_itself(&self) -> bool {
+        true
+    }
+
     fn is_closed(&self) -> bool {
         self.first.is_closed() && self.second.is_closed()
     }
@@ -160,7 +189,7 @@ impl Recipe for Pair {
 
 #[cfg(test)]
 mod tests {
-    use super::super::testing::{Store, beliefs, calls, deleted, watches};
+    use super::super::testing::{Store, beliefs, calls, deleted, set, watches};
     use super::super::{Answer, Call, CallId};
     use super::*;
     use crate::domain::{Key, LeaseId};
@@ -214,6 +243,25 @@ mod tests {
         assert_eq!(beliefs(&commands).last(), Some(&Belief::Holding));
         assert_eq!(beliefs(&commands).iter().filter(|belief| **belief == Belief::Holding).count(), 1);
         assert_eq!(scene.keys(), ["/a/1001", "/b/1001"]);
+    }
+
+    #[test]
+    fn it_works_with_the_first_before_it_wants_the_second() {
+        let mut scene = Scene::new();
+        let length = std::time::Duration::from_secs(1);
+        scene.pair = scene.pair.lingers(Some(length));
+        let commands = scene.tell(Input::Leased(scene.lease));
+        assert_eq!(set(&commands, Timer::Write), Some(NOW + length));
+        assert_eq!((scene.keys(), scene.pair.standing().belief), (vec!["/a/1001".into()], Belief::Waiting));
+        let commands = scene.tell(Input::Timer(Timer::Write));
+        assert_eq!(beliefs(&commands).last(), Some(&Belief::Holding));
+        scene.tell(Input::Release);
+        scene.tell(Input::Leased(scene.lease));
+        // It gives up while it works with the first.
+        scene.tell(Input::Release);
+        assert!(scene.keys().is_empty() && scene.tell(Input::Timer(Timer::Write)).is_empty());
+        scene.tell(Input::Leased(scene.lease));
+        assert_eq!(beliefs(&scene.tell(Input::LeaseLost)), [Belief::Lost]);
     }
 
     #[test]

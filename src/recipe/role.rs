@@ -22,7 +22,8 @@ pub struct Role {
     pub value: Vec<u8>,
     /// What its programmer got wrong.
     pub mistakes: Mistakes,
-    /// The time between what it proclaims or publishes; none does neither.
+    /// The time between what it proclaims or publishes, or between the locks of a pair; none does
+    /// neither.
     pub writes: Option<Duration>,
     /// What the names of its keys are drawn from where it chooses them itself.
     pub ids: u64,
@@ -40,7 +41,7 @@ impl Role {
             Kind::ElectionApi => Box::new(ElectionApi::new(name, value).writes(writes)),
             Kind::Queue => Box::new(Mutex::new(&name, value).with(mistakes)),
             Kind::Pair => match second {
-                Some(second) => Box::new(Pair::new(&name, &second, value).with(mistakes)),
+                Some(second) => Box::new(Pair::new(&name, &second, value).with(mistakes).lingers(writes)),
                 None => Box::new(Mutex::new(&name, value).with(mistakes)),
             },
             Kind::SingleKey => Box::new(SingleKey::new(name, value).with(mistakes)),

@@ -121,12 +121,16 @@ fn a_file_of_ones_own_is_checked_and_played() {
     let played = ["demo", shown, "--headless", "--virtual-time", "--for", "20s", "--seed", "7", "-w", "json"];
     assert_eq!(lockscope(played).json()["scenario"], "lease-expiry");
 
-    std::fs::write(&path, good.replacen("count = 3", "count = 3\nhodl = \"\u{1b}[31m\"", 1)).unwrap();
+    std::fs::write(&path, good.replacen("count = 3", "count = 3\nhodl = \"1s\"", 1)).unwrap();
     let ended = lockscope(["play", "--check", shown]).run().expect(3);
     let line = 1 + good.lines().position(|line| line == "count = 3").unwrap();
     let place = format!("{shown}:{}:1: unknown name `hodl`; did you mean `hold`?", line + 1);
     assert!(ended.stderr.contains(&place), "{}", ended.stderr);
-    assert!(!ended.stderr.contains('\u{1b}') && ended.stderr.contains("docs/scenarios.md"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("docs/scenarios.md"), "{}", ended.stderr);
+
+    std::fs::write(&path, good.replacen("[[clients]]", "\u{1b}[2J", 1)).unwrap();
+    let ended = lockscope(["play", "--check", shown]).run().expect(3);
+    assert!(!ended.stderr.contains('\u{1b}') && ended.stderr.contains("\\x1b[2J"), "{}", ended.stderr);
 
     let ended = lockscope(["play", "--check", "/nowhere/mine.toml"]).run().expect(6);
     assert!(ended.stderr.contains("cannot read the scenario /nowhere/mine.toml: "), "{}", ended.stderr);

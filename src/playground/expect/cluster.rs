@@ -199,7 +199,8 @@ impl Judging for Minority {
             let evidence = format!("cut off, {node} went from revision {} to {}", off.at, off.now);
             return Verdict::new(false, evidence);
         }
-        let stood = open.filter(|(_, off)| off.others_now > off.others_at).last().or(self.last);
+        let mut open = open;
+        let stood = open.rfind(|(_, off)| off.others_now > off.others_at).or(self.last);
         match stood {
             None => Verdict::new(None, "no member was cut off from the others while they took writes"),
             Some((node, off)) => {

@@ -84,8 +84,8 @@ pub(super) struct Writes {
 }
 
 impl Writes {
-    pub fn new(resource: String, should: Stale) -> Self {
-        Self { resource: Key::from(&*resource), should, taken: 0, damaging: 0, refused: 0 }
+    pub fn new(resource: &str, should: Stale) -> Self {
+        Self { resource: Key::from(resource), should, taken: 0, damaging: 0, refused: 0 }
     }
 }
 

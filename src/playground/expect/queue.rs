@@ -174,6 +174,7 @@ impl Judging for Fairness {
 pub(super) fn jain(counts: impl Iterator<Item = u64>) -> Option<f64> {
     let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for count in counts {
+        #[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]
         let count = count as f64;
         n += 1.0;
         sum += count;

@@ -187,11 +187,11 @@ impl Judging for Leader {
             }
             Happening::Acquired(..) if moment.lock == self.lock => {
                 // Watchers may know it before the client does, whose answer is still on its way.
-                let knows = |watcher: &ClientId| {
+                let is_told = |watcher: &ClientId| {
                     self.last.get(watcher).is_some_and(|last| moment.at.since(*last) <= self.within)
                 };
                 let watchers = scene.watchers(&self.lock).filter(|watcher| *watcher != client);
-                let (known, missing): (BTreeSet<_>, BTreeSet<_>) = watchers.partition(knows);
+                let (known, missing): (BTreeSet<_>, BTreeSet<_>) = watchers.partition(is_told);
                 if !known.is_empty() || !missing.is_empty() {
                     self.open.push_back((moment.at, missing));
                     self.settle(moment.at);

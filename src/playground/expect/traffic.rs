@@ -68,24 +68,13 @@ impl Judging for Fewer {
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let of = |lock| (count(facts, lock, What::Events), shown(lock));
         let ((one, its_name), (other, others_name)) = (of(&self.lock), of(&self.other));
-        match (one.each(), other.each()) {
-            (Some(each), Some(others)) => {
-                let evidence = format!(
-                    "{each:.2} each for {} of {its_name}, {others:.2} each for {} of {others_name}",
-                    plural(one.handoffs, "handoff"),
-                    plural(other.handoffs, "handoff"),
-                );
-                Verdict::new(each < others, evidence)
-            }
-            _ => {
-                let evidence = format!(
-                    "{} of {its_name}, {} of {others_name}: both have to be handed over",
-                    plural(one.handoffs, "handoff"),
-                    plural(other.handoffs, "handoff"),
-                );
-                Verdict::new(None, evidence)
-            }
+        let (its, others) = (plural(one.handoffs, "handoff"), plural(other.handoffs, "handoff"));
+        if let (Some(each), Some(each_other)) = (one.each(), other.each()) {
+            let evidence =
+                format!("{each:.2} each for {its} of {its_name}, {each_other:.2} each for {others} of {others_name}");
+            return Verdict::new(each < each_other, evidence);
         }
+        Verdict::new(None, format!("{its} of {its_name}, {others} of {others_name}: both have to be handed over"))
     }
 }
 
@@ -96,6 +85,7 @@ struct Count {
 }
 
 impl Count {
+    #[expect(clippy::cast_precision_loss, reason = "counts of a run are far below 2^53")]
     fn each(self) -> Option<f64> {
         (self.handoffs > 0).then(|| self.count as f64 / self.handoffs as f64)
     }

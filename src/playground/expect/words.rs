@@ -84,8 +84,8 @@ pub struct Thousandths(pub u64);
 
 impl Thousandths {
     /// As a number.
+    #[expect(clippy::cast_precision_loss, reason = "they are written with few digits")]
     pub fn value(self) -> f64 {
-        // Far below what a double counts exactly.
         self.0 as f64 / 1000.0
     }
 }
@@ -245,15 +245,13 @@ impl Rule {
     pub fn read(said: &str) -> Result<Self, PhraseError> {
         let words: Vec<&str> = said.split_whitespace().collect();
         let found = PHRASES.iter().find_map(|phrase| Some((phrase, phrase.gap(&words)?)));
-        match found {
-            Some((phrase, gap)) => phrase.fill(gap),
-            None => {
-                let near = nearest::nearest(said, PHRASES.iter().map(|phrase| phrase.pattern));
-                let hint = near.map(|near| format!(", did you mean `{near}`?"));
-                let hint = hint.unwrap_or_else(|| "; docs/scenarios.md lists what can".into());
-                Err(PhraseError::Unknown { said: said.to_owned(), hint })
-            }
+        if let Some((phrase, gap)) = found {
+            return phrase.fill(gap);
         }
+        let near = nearest::nearest(said, PHRASES.iter().map(|phrase| phrase.pattern));
+        let hint = near.map(|near| format!(", did you mean `{near}`?"));
+        let hint = hint.unwrap_or_else(|| "; docs/scenarios.md lists what can".into());
+        Err(PhraseError::Unknown { said: said.to_owned(), hint })
     }
 
     /// The resource that it is about.

@@ -249,13 +249,11 @@ pub(super) const MISTAKES: [(&str, Switch); 4] = [
 fn mistakes(names: &[Text]) -> Checked<Mistakes> {
     let mut mistakes = Mistakes::default();
     for name in names {
-        match MISTAKES.iter().find(|(known, _)| known == name.get_ref()) {
-            Some((_, switch)) => switch(&mut mistakes),
-            None => {
-                let all: Vec<String> = MISTAKES.iter().map(|(name, _)| (*name).to_owned()).collect();
-                return Err(wrong(name, unknown("mistake", name.get_ref(), &all)));
-            }
-        }
+        let Some((_, switch)) = MISTAKES.iter().find(|(known, _)| known == name.get_ref()) else {
+            let all: Vec<String> = MISTAKES.iter().map(|(name, _)| (*name).to_owned()).collect();
+            return Err(wrong(name, unknown("mistake", name.get_ref(), &all)));
+        };
+        switch(&mut mistakes);
     }
     Ok(mistakes)
 }

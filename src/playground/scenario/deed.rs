@@ -127,12 +127,10 @@ impl FaultLine {
         let line = Self(tokens);
         // Any nodes will do to see whether it is a fault.
         let mut number = 0;
-        line.fault(|node| match node {
-            NodeWord::Node(node) => Some(node),
-            _ => {
-                number += 1;
-                Some(NodeId(u64::MAX - number))
-            }
+        line.fault(|node| {
+            number += 1;
+            let any = NodeId(u64::MAX - number);
+            Some(if let NodeWord::Node(node) = node { node } else { any })
         })?;
         Ok(line)
     }

@@ -111,13 +111,11 @@ impl FromStr for Trigger {
                 _ => return Err(unknown(String::new())),
             },
         };
-        match What::ALL.into_iter().find(|known| known.word() == what) {
-            Some(what) => Ok(Self { who, what }),
-            None => {
-                let near = nearest::nearest(what, What::ALL.map(What::word));
-                Err(unknown(near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()))
-            }
+        if let Some(what) = What::ALL.into_iter().find(|known| known.word() == what) {
+            return Ok(Self { who, what });
         }
+        let near = nearest::nearest(what, What::ALL.map(What::word));
+        Err(unknown(near.map(|near| format!(", did you mean `{near}`?")).unwrap_or_default()))
     }
 }
 
