@@ -339,9 +339,9 @@ fn draw_writes(canvas: &mut Canvas<'_>, x: u16, y: u16, writes: Option<&VecDeque
         }
         // Numbers that touch each other would be read as one.
         let mut free_to = u16::MAX;
-        let taken: Vec<_> = seen().filter(|(_, write)| write.fate == Fate::Taken).collect();
-        let newest = taken.last().map(|(_, write)| write.token);
-        for (column, write) in taken.into_iter().rev() {
+        let accepted: Vec<_> = seen().filter(|(_, write)| write.fate == Fate::Taken).collect();
+        let newest = accepted.last().map(|(_, write)| write.token);
+        for (column, write) in accepted.into_iter().rev() {
             let token = write.token.to_string();
             let end = column.saturating_add(u16::try_from(token.len()).unwrap_or(0));
             if end < free_to {

@@ -138,7 +138,8 @@ mod tests {
     #[test]
     fn a_stretch_that_ends_before_it_begins_is_none() {
         let mut strip = Strip::new(4);
-        strip.stretch(3..1, "#", Style::new(), 1);
+        let (from, to) = (3, 1);
+        strip.stretch(from..to, "#", Style::new(), 1);
         strip.stretch(7..9, "#", Style::new(), 1);
         assert_eq!(drawn(&strip).trim(), "");
     }
