@@ -30,7 +30,11 @@ mod lines;
 mod logging;
 mod ls;
 mod members;
+mod outcome;
 mod password;
+mod performance;
+mod piece;
+mod play;
 mod reading;
 #[cfg(test)]
 mod sample;
@@ -71,6 +75,9 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
     match &cli.command {
         None => dashboard::run(Settings::read(cli)?.config),
         Some(Command::Demo(args)) if !args.headless => demo::show(args, Settings::read(cli)?.config),
+        Some(Command::Play(args)) if !args.headless && !args.list && args.check.is_none() => {
+            play::show(args, Settings::read(cli)?.config)
+        }
         Some(Command::Cluster(args)) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -91,6 +98,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
             demo::run(args, &settings.config, &mut out)?;
+        }
+        Command::Play(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            play::run(args, &settings.config, &mut out)?;
         }
         _ => {
             let settings = Settings::read(cli)?;
@@ -113,7 +125,12 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::Watch(args) => watch::run(args, config, out).await,
         Command::Info => info::run(config, file.as_deref(), out).await,
         // They look at nothing and were run before.
-        Command::Keys | Command::Completions { .. } | Command::Man | Command::Cluster(_) | Command::Demo(_) => Ok(()),
+        Command::Keys
+        | Command::Completions { .. }
+        | Command::Man
+        | Command::Cluster(_)
+        | Command::Demo(_)
+        | Command::Play(_) => Ok(()),
     }
 }
 

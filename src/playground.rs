@@ -18,13 +18,18 @@ pub mod company;
 mod company_tests;
 mod contender;
 pub mod dial;
+pub mod director;
+pub mod expect;
 mod journal;
 mod left;
 #[cfg(test)]
 mod orders;
 pub mod publish;
+#[cfg(test)]
+mod recipes_tests;
 pub mod rehearsal;
 pub mod resource;
+pub mod scenario;
 mod skew;
 pub mod stage;
 pub mod summary;
@@ -40,9 +45,11 @@ pub use crate::domain::play::ClientId;
 pub use cast::Cast;
 pub use company::{Begin, Company, Control, StartError};
 pub use contender::{Contender, Habits, LockOf, Span};
+pub use director::{Directed, Direction, Director};
 pub use publish::View;
 pub use rehearsal::Rehearsal;
 use resource::Written;
+pub use scenario::Scenario;
 pub use summary::Summary;
 pub use tally::{Spread, Tally};
 

@@ -6,9 +6,13 @@
 //! recipe runs in a workshop and in a test under all the orders of events there can be.
 //!
 //! ```text
-//!               Leased, LeaseLost
-//!   Session ────────────────────────► Mutex, SingleKey
-//!   steps 1, 2                        steps 3 to 6
+//!             Leased, LeaseLost
+//!   Session ───────────────────► Mutex, SixSteps, Herd      a key in a queue of one's own making;
+//!   a lease, kept alive           └► Election, Pair           with values; two of them
+//!                              ► LockApi, ElectionApi       the server queues
+//!                              ► SingleKey                  whoever creates the key
+//!                              ► Registration, Publish      nobody waits
+//!               Start          ► Watch, Observe             without a lease
 //! ```
 
 use std::fmt::Debug;

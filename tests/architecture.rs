@@ -41,7 +41,10 @@ const MODULES: &[(&str, &[&str])] = &[
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
     ("pace", &["domain"]),
     ("server", &["domain", "chance", "mvcc", "embedded", "pace"]),
-    ("playground", &["domain", "chance", "config", "recipe", "pace", "event", "effect", "port", "mvcc", "embedded"]),
+    (
+        "playground",
+        &["domain", "chance", "nearest", "config", "recipe", "pace", "event", "effect", "port", "mvcc", "embedded"],
+    ),
     (
         "runtime",
         &[

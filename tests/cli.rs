@@ -16,6 +16,8 @@ mod leases;
 mod ls;
 #[path = "cli/members.rs"]
 mod members;
+#[path = "cli/play.rs"]
+mod play;
 #[path = "cli/program.rs"]
 mod program;
 #[path = "cli/rights.rs"]

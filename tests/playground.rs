@@ -34,8 +34,8 @@ struct Playing {
 async fn play(endpoints: &[String], contenders: usize, clock: &Clock, began: Option<Term>) -> Playing {
     let cast = Cast::demo(contenders);
     let members = Members::new(&Connection { endpoints: endpoints.to_vec(), ..Connection::default() });
-    let begin = Begin { seed: 7, term: began, ..Begin::default() };
-    let company = Company::start(&cast, begin, move |number| members.of(number), clock).await.expect("nobody is there");
+    let how = Begin { seed: 7, term: began, ..Begin::default() };
+    let company = Company::start(&cast, how, move |number| members.of(number), clock).await.expect("nobody is there");
     Playing { cast, company, began: Instant::now() }
 }
 

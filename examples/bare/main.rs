@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 mod contend;
+mod handoffs;
 mod puts;
 mod read;
 mod report;
@@ -28,7 +29,7 @@ struct Bare {
 /// Where to work.
 #[derive(Args, Clone)]
 struct Target {
-    /// The endpoint, as host:port; for `puts` several, with commas between them.
+    /// The endpoint, as host:port; for `puts` and `handoffs` several, with commas between them.
     #[arg(long, global = true, default_value = "127.0.0.1:2379")]
     endpoint: String,
     /// Where the keys are; should end with a slash.
@@ -61,6 +62,8 @@ enum Task {
     Handover(report::Handover),
     /// Lets clients contend for a lock through the Lock API and reports handovers a second.
     Contend(contend::Contend),
+    /// Lets clients contend for a lock by a recipe and reports handoffs a second and their waits.
+    Handoffs(handoffs::Handoffs),
 }
 
 #[tokio::main]
@@ -75,5 +78,6 @@ async fn main() -> Result<()> {
         Task::Latency(latency) => latency.run(&target).await,
         Task::Handover(handover) => handover.run(&target).await,
         Task::Contend(contend) => contend.run(&target).await,
+        Task::Handoffs(handoffs) => handoffs.run(&target).await,
     }
 }

@@ -11,8 +11,9 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
-use super::embedded::EmbeddedArgs;
+use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+use crate::playground::Span;
 
 /// The variable that names the configuration file.
 pub const CONFIG_VARIABLE: &str = "LOCKSCOPE_CONFIG";
@@ -96,8 +97,22 @@ pub enum Command {
     /// only this machine can reach it. For anything real, point lockscope at etcd. With
     /// --engine etcd the cluster is made of the etcd found on PATH instead.
     ///
-    /// With --headless no screen opens: a summary is printed when --for is over.
+    /// A scenario says what is shown, such as `zombie` or `split-vote`: `lockscope play --list`
+    /// lists them. Without one it is `fifo`. A file of one's own is named by its path.
+    ///
+    /// With --headless no screen opens: a summary is printed when --for is over. It fails when
+    /// something that the scenario expects is not so.
     Demo(DemoArgs),
+    /// Let simulated clients play a scenario on the cluster, and watch it
+    ///
+    /// They really do what lock clients do, on leases and keys of their own below
+    /// /lockscope/SCENARIO/, and touch nothing else. When keys are there already, somebody else
+    /// plays, and it is refused. Everything is taken away in the end; after a SIGKILL the leases
+    /// run out.
+    ///
+    /// With --headless no screen opens: a summary is printed when --for is over. It fails when
+    /// something that the scenario expects is not so.
+    Play(PlayArgs),
     /// Serve an embedded cluster on loopback, for any etcd client, until Ctrl-C
     ///
     /// One line says where it listens. Each line on standard input is a command, answered by one
@@ -149,12 +164,58 @@ pub struct WatchArgs {
     pub length: Option<Duration>,
 }
 
-/// Arguments of `demo`.
+/// How a scenario is played.
+#[derive(Args, Clone, Debug, Default)]
+pub struct CastArgs {
+    /// How many clients contend for the scenario's lock [default: as many as the scenario says]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = clients)]
+    pub clients: Option<u16>,
+    /// How long those hold it, such as 0ms or 1s..3s [default: as the scenario says]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = Span::read)]
+    pub hold: Option<Span>,
+    /// How long those do without it [default: as the scenario says]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = Span::read)]
+    pub think: Option<Span>,
+}
+
+/// Arguments of `play`.
 #[derive(Args, Debug)]
+pub struct PlayArgs {
+    /// A scenario's name, or the path of its file
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"])]
+    pub scenario: Option<String>,
+    /// List the scenarios that come with the program, with a sentence each
+    #[arg(long, conflicts_with_all = ["scenario", "check"])]
+    pub list: bool,
+    /// Check a scenario's file: print ok, or what is wrong and where
+    #[arg(long, value_name = "FILE", conflicts_with = "scenario")]
+    pub check: Option<PathBuf>,
+    /// Print a summary instead of opening the dashboard
+    #[arg(long, requires = "length")]
+    pub headless: bool,
+    /// Stop after this long
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+    /// Fixes the clients' times [default: another one each time]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = embedded::seed)]
+    pub seed: Option<u64>,
+    /// Play although keys are there already
+    #[arg(long)]
+    pub join: bool,
+    /// How it is played.
+    #[command(flatten)]
+    pub cast: CastArgs,
+}
+
+/// Arguments of `demo`.
+#[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
-    /// How many clients contend for the lock
-    #[arg(long, value_name = "N", default_value_t = 6, allow_hyphen_values = true, value_parser = clients)]
-    pub clients: u16,
+    /// A scenario's name, or the path of its file [default: fifo]
+    #[arg(value_name = "SCENARIO")]
+    pub scenario: Option<String>,
+    /// How it is played.
+    #[command(flatten)]
+    pub cast: CastArgs,
     /// Print a summary instead of opening the dashboard
     #[arg(long, requires = "length")]
     pub headless: bool,

@@ -1,26 +1,24 @@
-//! `demo --headless`: a cluster, clients that contend for locks, and what came of it.
+//! `demo`: a cluster of one's own, clients that play a scenario on it, and what came of it.
 
 use std::io::Write;
 use std::time::Duration;
 
 use tokio::runtime::Builder;
 use tokio::sync::oneshot;
+use tracing::warn;
 
 use super::args::DemoArgs;
-use super::dashboard;
 use super::exit::{Exit, Failure};
-use super::json::{self, Style};
+use super::json::Style;
+use super::performance::{Performance, unless_told_to_stop};
+use super::piece::Piece;
 use super::stage::{self, Stage};
-use super::table::{self, Align, Column};
-use super::wait;
-use crate::config::{Config, Connection, Format};
+use super::{dashboard, outcome, wait};
+use crate::config::{Config, Format};
 use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
-use crate::pace::Clock;
-use crate::playground::dial::Members;
-use crate::playground::{Begin, Cast, Company, Rehearsal, Spread, StartError, Summary};
+use crate::playground::{Begin, Directed, Rehearsal, Summary};
 use crate::runtime;
-use crate::runtime::play::Playing;
 use crate::runtime::terminal::Terminal;
 use crate::server::Options;
 
@@ -32,18 +30,20 @@ const DELAY: Duration = Duration::from_millis(5);
 /// # Errors
 /// When the cluster cannot be started, somebody breaks off, or an expectation is not met.
 pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let piece = Piece::of_demo(args)?;
+    let args = &piece.needs(args);
     stage::check(args)?;
     let seed = stage::seed(args);
-    let cast = Cast::demo(usize::from(args.clients));
     let length = args.length.unwrap_or_default();
     let summary = if args.virtual_time {
-        in_virtual_time(&cast, &args.embedded.options(DELAY, seed), length)
+        in_virtual_time(&piece, &args.embedded.options(DELAY, seed), length)
     } else {
-        wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&cast, args, seed, length))?
+        wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&piece, args, seed, length))?
     };
-    print(&summary, config.output.format.unwrap_or(Format::Simple), Style { hex: config.output.hex }, to)?;
+    let format = config.output.format.unwrap_or(Format::Simple);
+    outcome::print(&summary, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;
-    judge(&summary)
+    outcome::judge(&summary)
 }
 
 /// Shows the dashboard on a cluster of the program's own.
@@ -55,23 +55,25 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
         return Err(Failure::new(Exit::BadInput, "the demo's dashboard needs a terminal")
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
+    let piece = Piece::of_demo(args)?;
+    let args = &piece.needs(args);
     stage::check(args)?;
     let seed = stage::seed(args);
-    let cast = Cast::demo(usize::from(args.clients));
     dashboard::on_threads(async {
         // Real etcds take a moment; nobody has to wait for them who does not want to.
         let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
-        let (connection, clock) = (stage.connection(), stage.clock());
+        let connection = stage.connection();
         // They begin when there is a leader; the screen does not wait for that.
-        let (begin, begins) = oneshot::channel();
+        let (begun, begins) = oneshot::channel();
         let clients = tokio::spawn({
-            let connection = connection.clone();
+            let (piece, connection, clock, control) =
+                (piece.clone(), connection.clone(), stage.clock(), stage.control());
             async move {
-                let company = meet(&cast, seed, &connection, &clock).await?;
-                let shown: Box<dyn Playing> = Box::new(company.control());
+                let performance = Performance::begin(&piece, begin(seed), &connection, &clock, Some(control)).await;
+                let performance = performance.inspect_err(|why| warn!(?why, "the clients do not begin"))?;
                 // A dashboard that was left already is shown nothing.
-                let _ = begin.send(shown);
-                Ok::<_, StartError>(company)
+                let _ = begun.send(performance.shown());
+                Ok::<_, Failure>(performance)
             }
         });
         let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed)), Some(begins)).await;
@@ -84,123 +86,39 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
 }
 
 /// Lets the clients meet in no time at all.
-fn in_virtual_time(cast: &Cast, options: &Options, length: Duration) -> Summary {
+fn in_virtual_time(piece: &Piece, options: &Options, length: Duration) -> Summary {
     let seed = options.cluster.seed;
-    let mut rehearsal = Rehearsal::new(cast, options.cluster, seed);
-    rehearsal.run(ClusterTime(0) + length);
-    Summary::of(cast, seed, length, &rehearsal.stop())
+    let began = ClusterTime(0);
+    let rehearsal = Rehearsal::new(&piece.cast, options.cluster, seed);
+    let mut directed = Directed::new(rehearsal, piece.director(began));
+    directed.run(began + length);
+    let (tally, director) = directed.stop();
+    let summary = Summary::of(&piece.cast, seed, length, &tally);
+    summary.directed(director.expected(&tally, began + length), director.narrations())
 }
 
 /// Lets the clients speak to the members as any client does, for so long by the wall's clock.
-async fn on_sockets(cast: &Cast, args: &DemoArgs, seed: u64, length: Duration) -> Result<Summary, Failure> {
+async fn on_sockets(piece: &Piece, args: &DemoArgs, seed: u64, length: Duration) -> Result<Summary, Failure> {
     let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
-    let (control, clock) = (stage.control(), stage.clock());
-    let connection = stage.connection();
-    let starting = meet(cast, seed, &connection, &clock);
+    let (connection, clock) = (stage.connection(), stage.clock());
+    let beginning = Performance::begin(piece, begin(seed), &connection, &clock, Some(stage.control()));
     // Without a leader the clients cannot begin, and nothing is there to be given up.
-    let company = match unless_told_to_stop(starting).await {
-        Some(Ok(company)) => company,
-        Some(Err(error)) => {
+    let performance = match unless_told_to_stop(beginning).await.unwrap_or(Err(Failure::Interrupted)) {
+        Ok(performance) => performance,
+        Err(failure) => {
             stage.stop().await;
-            return Err(Failure::new(Exit::Error, error.to_string()));
-        }
-        None => {
-            stage.stop().await;
-            return Err(Failure::Interrupted);
+            return Err(failure);
         }
     };
-    let began = clock.now();
     let played = unless_told_to_stop(tokio::time::sleep(length)).await;
-    let length = clock.now().since(began);
-    let mut tally = company.stop().await;
-    if let Some(picture) = control.picture().await {
-        tally.terms_were(&picture.terms);
-    }
+    let summary = performance.end(piece, seed).await;
     stage.stop().await;
-    played.map(|()| Summary::of(cast, seed, length, &tally)).ok_or(Failure::Interrupted)
+    played.map(|()| summary).ok_or(Failure::Interrupted)
 }
 
-/// Lets the clients begin; done when they have.
-async fn meet(cast: &Cast, seed: u64, connection: &Connection, clock: &Clock) -> Result<Company, StartError> {
-    let members = Members::new(connection);
-    let begin = Begin { seed, term: Some(Term(0)), ..Begin::default() };
-    Company::start(cast, begin, move |number| members.of(number), clock).await
-}
-
-async fn unless_told_to_stop<T>(doing: impl Future<Output = T>) -> Option<T> {
-    tokio::select! {
-        // The signal first: what is always ready must not outrun it.
-        biased;
-        () = wait::interrupted() => None,
-        done = doing => Some(done),
-    }
-}
-
-/// Says no when something was not as expected.
-fn judge(summary: &Summary) -> Result<(), Failure> {
-    let failed = summary.expectations.iter().filter(|expectation| !expectation.held);
-    let lines: Vec<_> = failed.map(|failed| format!("not so: {}: {}", failed.text, failed.evidence)).collect();
-    if lines.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Error, lines.join("\n"))) }
-}
-
-/// Prints what came of a run.
-pub fn print(summary: &Summary, format: Format, style: Style, to: &mut impl Write) -> Result<(), Failure> {
-    if format == Format::Json {
-        return Ok(json::write(&json::Run { summary, style }, to)?);
-    }
-    let columns = [Column("WHAT", Align::Left), Column("IS", Align::Left), Column("DETAIL", Align::Left)];
-    Ok(table::print(format, columns, rows(summary, style), to)?)
-}
-
-fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
-    let row = |what: &str, is: String| [what.to_owned(), is, String::new()];
-    let mut rows = vec![
-        row("scenario", summary.scenario.clone()),
-        row("seed", summary.seed.to_string()),
-        row("length", seconds(summary.length)),
-    ];
-    if let Some(main) = summary.main() {
-        rows.push(row("lock", table::text(&summary.lock, style)));
-        rows.push(row("handoffs", main.handoffs.to_string()));
-        rows.push(row("fifo_violations", summary.fifo_violations().to_string()));
-        rows.push(row("double_holders", summary.double_holders().to_string()));
-        rows.push(spread("wait_ms", main.wait));
-        rows.push(spread("hold_ms", main.hold));
-    }
-    rows.push(row("elections", summary.elections.to_string()));
-    rows.push(row("terms", summary.terms.to_string()));
-    rows.extend(summary.locks.iter().map(|lock| {
-        let what = format!(
-            "{}: clients={} handoffs={} acquired={} released={} crashed={} expired={} lost={}",
-            json::recipe(&lock.lock),
-            lock.clients,
-            lock.handoffs,
-            lock.acquired,
-            lock.released,
-            lock.crashed,
-            lock.expired,
-            lock.lost,
-        );
-        ["of".to_owned(), table::text(lock.lock.name(), style), what]
-    }));
-    rows.extend(summary.expectations.iter().map(|expectation| {
-        let is = if expectation.held { "held" } else { "not held" };
-        ["expected".to_owned(), is.to_owned(), format!("{}: {}", expectation.text, expectation.evidence)]
-    }));
-    rows
-}
-
-fn spread(what: &str, spread: Option<Spread>) -> [String; 3] {
-    let of = |Spread { p50, p90, p99, max }| {
-        let [p50, p90, p99, max] = [p50, p90, p99, max].map(|length: Duration| length.as_millis());
-        (p50.to_string(), format!("p50={p50} p90={p90} p99={p99} max={max}"))
-    };
-    let (median, all) = spread.map(of).unwrap_or_default();
-    [what.to_owned(), median, all]
-}
-
-fn seconds(length: Duration) -> String {
-    format!("{:.1} s", length.as_secs_f64())
+/// The cluster's clock begins with its first term.
+fn begin(seed: u64) -> Begin {
+    Begin { seed, term: Some(Term(0)), join: false }
 }
 
 #[cfg(test)]
@@ -209,15 +127,19 @@ mod tests {
 
     use super::*;
     use crate::embedded;
+    use crate::playground::scenario::{Wishes, library};
 
     fn summary(seed: u64, seconds: u64) -> Summary {
+        let scenario = library::find("fifo").unwrap().unwrap();
+        let cast = scenario.cast("/lockscope/demo/", Wishes { clients: Some(8), ..Wishes::default() });
+        let piece = Piece { scenario, cast };
         let cluster = embedded::Config { seed, ..embedded::Config::default() };
-        in_virtual_time(&Cast::demo(8), &Options::new(cluster), Duration::from_secs(seconds))
+        in_virtual_time(&piece, &Options::new(cluster), Duration::from_secs(seconds))
     }
 
     fn printed(summary: &Summary, format: Format) -> String {
         let mut out = Vec::new();
-        print(summary, format, Style::default(), &mut out).unwrap();
+        outcome::print(summary, format, Style::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -269,14 +191,14 @@ mod tests {
         assert_eq!(of("lock"), "/lockscope/demo/ledger");
         assert_eq!(lines.iter().filter(|line| line[0] == "expected" && line[1] == "held").count(), 3);
         assert!(printed(&summary, Format::Table).contains("/lockscope/demo/scheduler"));
-        judge(&summary).unwrap();
+        outcome::judge(&summary).unwrap();
     }
 
     #[test]
     fn what_was_not_seen_is_not_claimed() {
         let nothing = summary(7, 0);
         assert!(nothing.expectations.iter().all(|expectation| !expectation.held), "{:?}", nothing.expectations);
-        let Err(Failure::Said { exit: Exit::Error, what, .. }) = judge(&nothing) else { panic!("a failure") };
+        let Err(Failure::Said { exit: Exit::Error, what, .. }) = outcome::judge(&nothing) else { panic!("a failure") };
         assert!(what.contains("0 handoffs of /lockscope/demo/ledger"), "{what}");
         let text = printed(&nothing, Format::Json);
         let document: Value = serde_json::from_str(&text).unwrap();

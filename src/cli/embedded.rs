@@ -15,9 +15,9 @@ use super::exit::{Exit, Failure};
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Embedded cluster")]
 pub struct EmbeddedArgs {
-    /// How many members: 1, 3, 5 or 7
-    #[arg(long, value_name = "N", default_value_t = 3, allow_hyphen_values = true, value_parser = members)]
-    pub members: usize,
+    /// How many members: 1, 3, 5 or 7 [default: 3]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = members)]
+    pub members: Option<usize>,
     /// Fixes timers, delays and losses [default: another one each time]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = seed)]
     pub seed: Option<u64>,
@@ -43,13 +43,18 @@ pub struct EmbeddedArgs {
 }
 
 impl EmbeddedArgs {
+    /// How many members there are to be.
+    pub fn members(&self) -> usize {
+        self.members.unwrap_or(3)
+    }
+
     /// The options to start with. Messages take `delay` when no flag says how long; `seed` is
     /// for a run that none was chosen for.
     pub fn options(&self, delay: Duration, seed: u64) -> Options {
         let defaults = embedded::Config::default();
         let rules = Rules { pre_vote: !self.no_pre_vote, check_quorum: !self.no_check_quorum, ..defaults.rules };
         let cluster = embedded::Config {
-            nodes: self.members,
+            nodes: self.members(),
             seed: self.seed.unwrap_or(seed),
             rules,
             delay: self.delay.unwrap_or(delay),
@@ -60,7 +65,7 @@ impl EmbeddedArgs {
     }
 }
 
-fn seed(text: &str) -> Result<u64, String> {
+pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is no whole number from 0 to {}", u64::MAX))
 }
 

@@ -24,7 +24,7 @@ mod lock;
 mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
-pub use demo::{Run, recipe};
+pub use demo::{Run, Scenarios, recipe};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};

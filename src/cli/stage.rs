@@ -34,7 +34,7 @@ impl Stage {
             EngineChoice::Etcd => {
                 check(args)?;
                 let path = std::env::var_os("PATH").unwrap_or_default();
-                let engine = engine::start(engine::Options { members: args.embedded.members, path }).await?;
+                let engine = engine::start(engine::Options { members: args.embedded.members(), path }).await?;
                 // Its pictures tell the same time as the clients do. Nobody needs the reins.
                 let clock = Reins::start(engine.now(), Speed::default()).clock();
                 Ok(Self::Etcd(engine, clock))

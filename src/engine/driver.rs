@@ -14,6 +14,7 @@ use super::folder::Folder;
 use super::member::{Member, Setup};
 use super::network::Network;
 use super::poll::{self, Answer, Poller};
+use super::process::Process;
 use super::seen::Seen;
 use super::watchman::Watchman;
 use super::{EngineError, ports};
@@ -118,7 +119,7 @@ impl Driver {
                 Some(answer) = self.answers.recv() => self.seen.take(answer),
                 _ = look.tick() => {
                     for member in &mut self.members {
-                        if !member.process.as_mut().is_some_and(super::process::Process::is_running) {
+                        if !member.process.as_mut().is_some_and(Process::is_running) {
                             return Err(EngineError::Ended { member: member.id, log: member.last_words() });
                         }
                     }
@@ -205,11 +206,11 @@ impl Driver {
                 Life::Up | Life::Paused => Err(format!("{id} is running already")),
             },
             Fault::Pause(id) => match self.life(id)? {
-                Life::Up => self.signal(id, Signal::STOP, Life::Paused),
+                Life::Up => self.pause(id).await,
                 Life::Paused | Life::Killed => Err(format!("{id} is paused or killed: it does not run")),
             },
             Fault::Resume(id) => match self.life(id)? {
-                Life::Paused => self.signal(id, Signal::CONT, Life::Up),
+                Life::Paused => self.resume(id),
                 Life::Up | Life::Killed => Err(format!("{id} is not paused")),
             },
             Fault::Isolate(id) => {
@@ -265,12 +266,21 @@ impl Driver {
         Ok(())
     }
 
-    fn signal(&mut self, id: NodeId, signal: Signal, life: Life) -> Result<(), String> {
-        let process = self.members[self.place(id)?].process.as_ref();
-        let process = process.ok_or_else(|| format!("{id} does not run"))?;
-        process.signal(signal).map_err(|why| format!("{id} does not take the signal: {why}"))?;
-        self.seen.lives(id, life, self.now());
+    async fn pause(&mut self, id: NodeId) -> Result<(), String> {
+        self.process(id)?.stop().await.map_err(|why| format!("{id} cannot be stopped: {why}"))?;
+        self.seen.lives(id, Life::Paused, self.now());
         Ok(())
+    }
+
+    fn resume(&mut self, id: NodeId) -> Result<(), String> {
+        self.process(id)?.signal(Signal::CONT).map_err(|why| format!("{id} cannot go on: {why}"))?;
+        self.seen.lives(id, Life::Up, self.now());
+        Ok(())
+    }
+
+    fn process(&mut self, id: NodeId) -> Result<&mut Process, String> {
+        let at = self.place(id)?;
+        self.members[at].process.as_mut().ok_or_else(|| format!("{id} does not run"))
     }
 
     async fn transfer(&mut self, to: NodeId) -> Result<(), String> {

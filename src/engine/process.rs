@@ -3,9 +3,14 @@
 
 use std::ffi::OsStr;
 use std::io;
+use std::time::Duration;
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, WaitOptions, kill_process_group, waitpid};
 use tokio::process::{Child, Command};
+use tokio::time::{sleep, timeout};
+
+/// How long it is waited for that a process stands still.
+const STANDSTILL: Duration = Duration::from_secs(2);
 
 /// The child, as long as it runs.
 #[derive(Debug)]
@@ -35,6 +40,20 @@ impl Process {
     /// Sends a signal to all of it.
     pub fn signal(&self, signal: Signal) -> io::Result<()> {
         if self.reaped { Err(io::ErrorKind::NotFound.into()) } else { Ok(kill_process_group(self.group, signal)?) }
+    }
+
+    /// Stops it, and waits until it stands still: on a busy machine some of its threads still run
+    /// for a moment.
+    pub async fn stop(&mut self) -> io::Result<()> {
+        self.signal(Signal::STOP)?;
+        let stands = async {
+            // Of one that ended instead nothing is left to be waited for.
+            while matches!(waitpid(Some(self.group), WaitOptions::UNTRACED | WaitOptions::NOHANG), Ok(None)) {
+                sleep(Duration::from_millis(1)).await;
+            }
+        };
+        let _ = timeout(STANDSTILL, stands).await;
+        Ok(())
     }
 
     /// Whether it runs, or stands still.
@@ -89,7 +108,7 @@ mod tests {
     #[tokio::test]
     async fn a_process_that_stands_still_is_killed_too() {
         let mut process = Process::start(Command::new("sleep").arg("600")).unwrap();
-        process.signal(Signal::STOP).unwrap();
+        process.stop().await.unwrap();
         assert!(process.is_running());
         process.kill().await;
         assert!(!process.is_running());

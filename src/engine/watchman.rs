@@ -94,11 +94,11 @@ mod tests {
     use super::*;
 
     /// A process that would go on, and that stands still.
-    fn sleeper() -> Process {
+    async fn sleeper() -> Process {
         let mut command = Command::new("sleep");
         command.arg("600");
-        let process = Process::start(&mut command).unwrap();
-        process.signal(rustix::process::Signal::STOP).unwrap();
+        let mut process = Process::start(&mut command).unwrap();
+        process.stop().await.unwrap();
         process
     }
 
@@ -107,7 +107,7 @@ mod tests {
         let folder = Folder::create().unwrap();
         std::fs::write(folder.path().join("file"), "text").unwrap();
         let mut watchman = Watchman::start(folder.path()).unwrap();
-        let (mut one, mut other) = (sleeper(), sleeper());
+        let (mut one, mut other) = (sleeper().await, sleeper().await);
         for process in [&one, &other] {
             watchman.add(process.group()).await.unwrap();
         }

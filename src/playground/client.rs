@@ -156,7 +156,9 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             }
             while !self.open.is_empty() && !self.cut {
                 let Some(answered) = self.calls.next().await else { break };
-                answered.into_iter().for_each(|answered| self.answered(answered));
+                if let Some(answered) = answered {
+                    self.answered(answered);
+                }
             }
         };
         if tokio::time::timeout(FAREWELL, farewell).await.is_err() || !self.stopped {

@@ -27,7 +27,7 @@ use super::journal::Journal;
 use super::left::Left;
 use super::publish::{Desk, Title, View};
 use super::resource::Ledgers;
-use super::tally::Happening;
+use super::tally::{Happening, OfClient};
 use super::{Cast, ClientId, Contender, Habits, Note, Seen, Tally, Told, What, whom};
 use crate::chance::Chance;
 use crate::domain::escape::escape;
@@ -112,12 +112,15 @@ struct Open {
 struct Troupe {
     view: View,
     crew: Mutex<Crew>,
-    hire: Box<dyn Fn(&mut Crew, ClientId, Habits) + Send + Sync>,
+    hire: Hire,
     care: Box<dyn Care>,
     /// What those do that join.
     model: Option<Habits>,
     notes: mpsc::WeakSender<Note>,
 }
+
+/// Lets one more client begin.
+type Hire = Box<dyn Fn(&mut Crew, ClientId, Habits) + Send + Sync>;
 
 #[derive(Default)]
 struct Crew {
@@ -290,7 +293,7 @@ impl Troupe {
 
     async fn suffer(&self, client: ClientId, ill: Ill) -> Result<(), String> {
         if ill == Ill::Revoke {
-            let lease = self.view.look(|tally| tally.clients().get(&client).map(|client| client.lease()));
+            let lease = self.view.look(|tally| tally.clients().get(&client).map(OfClient::lease));
             self.care.revoke(lease.unwrap_or_default()).await?;
             if let Some(notes) = self.notes.upgrade() {
                 let told = Told { at: self.view.now(), client, what: What::Suffers(ill) };
@@ -382,11 +385,11 @@ fn is_free(tally: &Tally, prefix: &Key) -> Result<(), StartError> {
 /// Takes in what is noted until nobody notes any more.
 async fn judge(view: View, mut notes: mpsc::Receiver<Note>, judged: watch::Sender<Open>) {
     let mut read = false;
-    let mut noted = Vec::with_capacity(AT_ONCE);
-    while notes.recv_many(&mut noted, AT_ONCE).await > 0 {
+    let mut batch = Vec::with_capacity(AT_ONCE);
+    while notes.recv_many(&mut batch, AT_ONCE).await > 0 {
         let pending = {
             let tally = &mut view.desk().tally;
-            for note in noted.drain(..) {
+            for note in batch.drain(..) {
                 read |= matches!(note, Note::Store(_, Seen::Listed { .. }));
                 take_in(tally, note);
             }

@@ -1,39 +1,100 @@
 //! A company on an etcd in memory, with tokio's clock standing until everybody waits.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
 
+use super::cast::Protected;
 use super::dial::{Dial, Line};
-use super::{Begin, Cast, ClientId, Company, Summary};
+use super::{Begin, Cast, ClientId, Company, Habits, Span, StartError, Summary};
 use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{ClusterTime, Speed};
-use crate::domain::{KeyRange, Timestamp};
+use crate::domain::{Key, KeyRange, LeaseId, Timestamp};
 use crate::pace::Reins;
 use crate::port::memory::Memory;
-use crate::port::{self, Etcd, Range};
+use crate::port::{self, Etcd, Put, Range};
+use crate::recipe::{Belief, Kind};
 
 /// The one member there is.
 #[derive(Clone)]
-struct Only(Memory);
+struct Only {
+    etcd: Memory,
+    /// How many dial at this moment, and how many did at most.
+    dialling: Arc<(AtomicUsize, AtomicUsize)>,
+}
+
+impl Only {
+    fn new(etcd: &Memory) -> Self {
+        Self { etcd: etcd.clone(), dialling: Arc::default() }
+    }
+}
 
 impl Dial for Only {
     type Etcd = Memory;
 
     async fn dial(&self, _: Option<&str>) -> Result<Line<Memory>, String> {
-        Ok(Line { etcd: self.0.clone(), endpoint: "memory".into() })
+        let (now, most) = &*self.dialling;
+        most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
+        sleep(Duration::from_millis(1)).await;
+        now.fetch_sub(1, Ordering::Relaxed);
+        Ok(Line { etcd: self.etcd.clone(), endpoint: "memory".into() })
     }
+}
+
+/// An etcd that lives by this clock.
+fn memory(reins: &Reins) -> Memory {
+    let read = reins.clock();
+    Memory::new(port::Clock::new(move || Timestamp(i64::try_from(read.now().0 / 1000).unwrap_or(i64::MAX))))
+}
+
+/// A cast on an etcd that lives by the same clock.
+async fn play(cast: &Cast, etcd: &Memory, reins: &Reins, join: bool) -> Result<Company, StartError> {
+    let only = Only::new(etcd);
+    let begin = Begin { seed: 7, join, ..Begin::default() };
+    Company::start(cast, begin, move |_| only.clone(), &reins.clock()).await
+}
+
+/// So many clients of one lock, which write to a ledger that checks tokens.
+fn of_one_lock(clients: u32, habits: &Habits) -> Cast {
+    let habits = Habits { name: "/t/lock".into(), ..habits.clone() };
+    Cast {
+        scenario: "company".into(),
+        summary: "clients of one lock".into(),
+        lock: habits.lock(),
+        prefix: "/t/".into(),
+        clients: (1..=clients).map(|client| (ClientId(client), habits.clone())).collect(),
+        resources: vec![Protected { name: "ledger".into(), fencing: true }],
+    }
+}
+
+fn long() -> Habits {
+    Habits {
+        hold: Span::of(Duration::from_mins(1)),
+        away: Span::of(Duration::from_mins(1)),
+        writes: Some(Duration::from_millis(250)),
+        ..Habits::default()
+    }
+}
+
+async fn put(etcd: &Memory, key: &str) {
+    etcd.put(Put { key: key.into(), value: b"mine".to_vec(), lease: LeaseId::NONE }).await.unwrap();
+}
+
+async fn keys(etcd: &Memory) -> Vec<Key> {
+    etcd.range(Range::of(KeyRange::prefix(b""))).await.unwrap().keys.into_iter().map(|kv| kv.key).collect()
+}
+
+fn belief(company: &Company, client: u32) -> Belief {
+    company.picture(u64::MAX).client(ClientId(client)).unwrap().belief
 }
 
 /// An etcd that lives by the same clock as the company on it.
 async fn start(speed: Speed) -> (Memory, Company, Reins) {
     let reins = Reins::start(ClusterTime(0), speed);
-    let clock = reins.clock();
-    let read = clock.clone();
-    let etcd = Memory::new(port::Clock::new(move || Timestamp(i64::try_from(read.now().0 / 1000).unwrap_or(i64::MAX))));
-    let only = Only(etcd.clone());
-    let begin = Begin { seed: 7, ..Begin::default() };
-    let company = Company::start(&Cast::demo(8), begin, move |_| only.clone(), &clock).await.unwrap();
+    let etcd = memory(&reins);
+    let company = play(&Cast::demo(8), &etcd, &reins, false).await.unwrap();
     (etcd, company, reins)
 }
 
@@ -112,4 +173,122 @@ async fn a_holder_that_stands_still_past_its_lease_is_found_out() {
     assert!(summary.main().unwrap().lost > 0, "{:?}", summary.locks);
     assert_eq!(summary.fifo_violations(), 0, "the queue itself is in order: {:?}", summary.expectations);
     assert_eq!(left(&etcd).await, (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_zombie_is_kept_out_by_the_fence() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let company = play(&of_one_lock(2, &long()), &etcd, &reins, false).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    company.order(Order::Client(Whom::Holder, Ill::Pause)).await.unwrap();
+    sleep(Duration::from_secs(8)).await;
+    let picture = company.picture(0);
+    let zombie = picture.clients.iter().find(|client| client.is_stale()).expect("it believes on").id;
+    assert_eq!(picture.clients.iter().filter(|client| client.place == Some(0)).count(), 1);
+    company.order(Order::Client(Whom::Client(zombie), Ill::Resume)).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    let tally = company.stop().await;
+    let lock = tally.locks().values().next().unwrap();
+    assert_eq!((lock.stale_refused, lock.stale_accepted, lock.lost), (1, 0, 1), "{lock:?}");
+    assert_eq!((lock.stale_beliefs, lock.double_holders, lock.clashes), (1, 1, 0), "{lock:?}");
+    assert!(tally.ledgers()[0].accepted > 8 && lock.traffic().calls > 4, "{tally:?}");
+    assert_eq!(left(&etcd).await, (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn whatever_was_done_to_clients_they_leave_neither_keys_nor_leases() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let company = play(&of_one_lock(7, &long()), &etcd, &reins, false).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    company.order(Order::Add(1)).await.unwrap();
+    let ills = [Ill::Pause, Ill::Crash, Ill::Cut, Ill::Skew(-3_000), Ill::Revoke, Ill::Remove];
+    for (client, ill) in (1..).zip(ills) {
+        company.order(to(client, ill)).await.unwrap();
+    }
+    company.order(to(7, Ill::Cut)).await.unwrap();
+    company.order(to(7, Ill::Remove)).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    assert!(left(&etcd).await.1 >= 6, "the leases of those that crashed or are cut off are still there");
+    let began = reins.now();
+    let tally = company.stop().await;
+    assert_eq!(left(&etcd).await, (0, 0));
+    assert!(reins.now().since(began) < Duration::from_secs(5), "{:?}", reins.now());
+    assert_eq!(tally.locks().values().next().unwrap().clients, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_cut_link_answers_nothing_until_it_is_mended() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let company = play(&of_one_lock(1, &long()), &etcd, &reins, false).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    company.order(to(1, Ill::Cut)).await.unwrap();
+    sleep(Duration::from_secs(8)).await;
+    assert_ne!(belief(&company, 1), Belief::Holding, "its lease ran out by its own clock");
+    company.order(to(1, Ill::Mend)).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    assert_eq!(belief(&company, 1), Belief::Holding);
+    company.order(to(1, Ill::Release)).await.unwrap();
+    company.order(to(1, Ill::Hold(Duration::from_millis(10)))).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    let tally = company.stop().await;
+    let lock = tally.locks().values().next().unwrap();
+    assert!(lock.released > 5 && lock.stale_beliefs == 0, "{lock:?}");
+    assert_eq!(left(&etcd).await, (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn nobody_begins_among_the_keys_of_others_unless_told_to_and_these_stay() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    for key in ["/t/\u{1b}[2J", "/t/b", "/t/c", "/t/d", "/other"] {
+        put(&etcd, key).await;
+    }
+    let publisher = Habits { kind: Kind::Publish, name: "/t/config".into(), value: b"v1".to_vec(), ..long() };
+    let mut cast = of_one_lock(2, &long());
+    cast.clients.push((ClientId(3), publisher));
+    let Err(error) = play(&cast, &etcd, &reins, false).await else { panic!("keys are there") };
+    let text = error.to_string();
+    assert!(text.contains("below /t/: /t/\\x1b[2J, /t/b, /t/c and 1 more.") && text.contains("--join"), "{text}");
+    let company = play(&cast, &etcd, &reins, true).await.unwrap();
+    sleep(Duration::from_secs(2)).await;
+    assert!(keys(&etcd).await.contains(&Key::from("/t/config")), "{:?}", keys(&etcd).await);
+    company.stop().await;
+    let there = ["/other", "/t/\u{1b}[2J", "/t/b", "/t/c", "/t/d"].map(Key::from);
+    assert_eq!((keys(&etcd).await, etcd.leases().await.unwrap().len()), (there.to_vec(), 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_thousand_clients_do_not_dial_all_at_once() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let only = Only::new(&etcd);
+    let dialling = only.dialling.clone();
+    let habits = Habits { hold: Span::millis(5, 20), ttl: Duration::from_mins(1), ..Habits::default() };
+    let (cast, begin) = (of_one_lock(1_000, &habits), Begin { seed: 7, ..Begin::default() });
+    let company = Company::start(&cast, begin, move |_| only.clone(), &reins.clock()).await.unwrap();
+    sleep(Duration::from_secs(3)).await;
+    let most = dialling.1.load(Ordering::Relaxed);
+    assert!((32..=64).contains(&most), "{most} at once");
+    let picture = company.view().picture(0);
+    assert_eq!(picture.clients.len(), 1_000);
+    assert_eq!(picture.clients.iter().filter(|client| client.place.is_some()).count(), 1_000);
+    let tally = company.stop().await;
+    let lock = tally.locks().values().next().unwrap();
+    assert!(lock.handoffs > 50 && lock.fifo_violations == 0, "{}", lock.handoffs);
+    assert_eq!(left(&etcd).await, (0, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn orders_from_elsewhere_end_with_the_run() {
+    let (_etcd, company, _reins) = start(Speed(1000)).await;
+    let control = company.control();
+    assert!(control.order(to(99, Ill::Pause)).await.unwrap_err().starts_with("there is no client-99"));
+    control.order(Order::Add(1)).await.unwrap();
+    assert_eq!(control.view().picture(0).clients.len(), 16);
+    company.stop().await;
+    assert_eq!(control.order(Order::Add(1)).await.unwrap_err(), "the run is over");
+    assert_eq!(control.view().picture(0).clients.len(), 16, "what was seen can still be looked at");
 }

@@ -53,6 +53,11 @@ pub struct Habits {
     pub away: Span,
     /// What its programmer got wrong.
     pub mistakes: Mistakes,
+    /// How long after the others it begins.
+    pub starts: Duration,
+    /// Whether it stays at the member that it is connected to although that does not answer: it
+    /// reaches no other.
+    pub stays: bool,
 }
 
 impl Default for Habits {
@@ -72,6 +77,8 @@ impl Default for Habits {
             crash: None,
             away: now,
             mistakes: Mistakes::default(),
+            starts: Duration::ZERO,
+            stays: false,
         }
     }
 }
@@ -355,6 +362,10 @@ impl Recipe for Contender {
             return commands;
         }
         match (self.phase, input) {
+            (Phase::Out, Input::Start) if !self.habits.starts.is_zero() => {
+                self.phase = Phase::Gone;
+                vec![Command::Set(Timer::Return, now + self.habits.starts)]
+            }
             (Phase::Out, Input::Start) | (Phase::Gone, Input::Timer(Timer::Return)) => self.begin(now),
             (Phase::In, Input::Crash | Input::Timer(Timer::Crash)) => self.crash(now),
             (Phase::In, Input::Pause) => {
@@ -382,5 +393,25 @@ impl Recipe for Contender {
             (Phase::Stopping, input) => self.live(now, input),
             (Phase::Out | Phase::Gone | Phase::Stopped, _) => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::Revision;
+    use crate::recipe::WatchId;
+    use crate::recipe::testing::put;
+
+    #[test]
+    fn a_client_that_stands_still_keeps_only_so_much_for_later() {
+        let mut missed = Vec::new();
+        let watch = WatchId(1);
+        for revision in 0..10_000 {
+            Contender::miss(&mut missed, Input::Changed { watch, revision: Revision(revision), event: put("/a") });
+        }
+        assert_eq!((missed.len(), missed.last()), (MISSED + 1, Some(&Input::WatchLost(watch))));
+        Contender::miss(&mut missed, Input::Timer(Timer::Expiry));
+        assert_eq!(missed.last(), Some(&Input::Timer(Timer::Expiry)), "what ends its lease is never left out");
     }
 }

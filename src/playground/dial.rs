@@ -77,6 +77,7 @@ impl<D: Dial> Dial for Limited<D> {
 /// over members as in real life. The first hundred or so have a connection each.
 #[derive(Clone, Debug)]
 pub struct Members {
+    connection: Connection,
     pools: Vec<Pool>,
 }
 
@@ -90,7 +91,16 @@ impl Members {
             Pool::new(connection)
         };
         // As many for each order of members.
-        Self { pools: (0..LINES.next_multiple_of(members)).map(turned).collect() }
+        Self { connection: connection.clone(), pools: (0..LINES.next_multiple_of(members)).map(turned).collect() }
+    }
+
+    /// The one member that the `number`th client is at, for a client that reaches no other.
+    pub fn only(&self, number: u32) -> Pool {
+        let mut connection = self.connection.clone();
+        let members = connection.endpoints.len().max(1);
+        connection.endpoints.rotate_left(number as usize % members);
+        connection.endpoints.truncate(1);
+        Pool::new(connection)
     }
 
     /// As the `number`th client sees them.

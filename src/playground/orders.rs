@@ -8,8 +8,9 @@ use proptest::prelude::*;
 
 use super::{Contender, Habits, LockOf, Span};
 use crate::chance::Chance;
+use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{KeyRange, KeyValue, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, Revision};
 use crate::recipe::testing::{Store, Turn};
 use crate::recipe::{Belief, Call, CallId, Command, Failure, Input, Kind, Mistakes, Recipe, Timer, WatchId};
 
@@ -24,6 +25,8 @@ struct Table {
     timers: BTreeMap<(Who, Timer), ClusterTime>,
     watches: BTreeMap<Who, (WatchId, KeyRange, Revision)>,
     held: Vec<u32>,
+    /// What is there by the word of those who watch.
+    known: BTreeMap<Who, BTreeMap<Key, Vec<u8>>>,
 }
 
 #[derive(Clone, Debug)]
@@ -43,29 +46,23 @@ type Choice = (u16, u8);
 
 impl Table {
     fn of(kind: Kind, clients: usize, mistakes: Mistakes) -> Self {
-        let habits = Habits {
-            kind,
-            name: NAME.into(),
-            second: Some("/b".into()),
-            writes: Some(Duration::from_millis(700)),
-            ttl: Duration::from_secs(5),
-            think: Span::millis(0, 500),
-            hold: Span::millis(0, 2_000),
-            away: Span::millis(0, 3_000),
-            mistakes,
-            ..Habits::default()
-        };
-        let contender = |number| Contender::new(habits.clone(), Chance::new(1, number));
+        let habits = Habits { kind, mistakes, ..habits() };
+        Self::with(&vec![habits; clients])
+    }
+
+    fn with(habits: &[Habits]) -> Self {
+        let contender = |(number, habits): (u64, &Habits)| Contender::new(habits.clone(), Chance::new(1, number));
         let mut table = Self {
-            clients: (0..clients as u64).map(contender).collect(),
+            clients: (0..).zip(habits).map(contender).collect(),
             store: Store::default(),
             now: ClusterTime(0),
             letters: Vec::new(),
             timers: BTreeMap::new(),
             watches: BTreeMap::new(),
-            held: vec![0; clients],
+            held: vec![0; habits.len()],
+            known: BTreeMap::new(),
         };
-        for who in 0..clients {
+        for who in 0..habits.len() {
             table.tell(who, Input::Start);
         }
         table
@@ -90,17 +87,29 @@ impl Table {
                 Command::Abandon(id) => {
                     self.letters = self.letters.drain(..).map(|letter| abandoned(letter, who, id)).collect();
                 }
+                Command::Saw(sight) => self.learn(who, sight),
                 Command::Crashed => {
+                    self.known.remove(&who);
                     self.watches.remove(&who);
                     self.timers.retain(|(of, _), _| *of != who);
                     self.letters = self.letters.drain(..).filter_map(|letter| outlives(letter, who)).collect();
                 }
-                Command::Report(_) | Command::Write(_) | Command::Saw(_) | Command::Stopped => {}
+                Command::Report(_) | Command::Write(_) | Command::Stopped => {}
             }
         }
         if before != Belief::Holding && self.clients[who].standing().belief == Belief::Holding {
             self.held[who] += 1;
         }
+    }
+
+    fn learn(&mut self, who: Who, sight: Sight) {
+        let known = self.known.entry(who).or_default();
+        let (key, before, now) = match sight {
+            Sight::Appeared(key, value) => (key.clone(), known.insert(key, value), false),
+            Sight::Changed(key, value) => (key.clone(), known.insert(key, value), true),
+            Sight::Went(key) => (key.clone(), known.remove(&key), true),
+        };
+        assert_eq!(before.is_some(), now, "{key:?}: what is told does not follow from what was told before");
     }
 
     fn next_timer(&self) -> Option<(ClusterTime, (Who, Timer))> {
@@ -195,6 +204,19 @@ impl Table {
         self.letters.iter().position(moves)
     }
 
+    /// Lets the next thing happen as it should; whether there was one before any timer.
+    fn go_on(&mut self) -> bool {
+        if let Some(letter) = self.next_letter() {
+            let letter = self.letters.remove(letter);
+            self.deliver(letter, u8::MAX);
+        } else if let Some(who) = self.news().first() {
+            self.tell_news(*who, u8::MAX);
+        } else {
+            return false;
+        }
+        true
+    }
+
     fn tell_news(&mut self, who: Who, fate: u8) {
         let Some((watch, range, next)) = self.watches.remove(&who) else { return };
         if fate < 30 {
@@ -225,8 +247,19 @@ impl Table {
     }
 }
 
-/// The lock of all these clients.
-const NAME: &str = "/a";
+/// A client of the lock `/a`.
+fn habits() -> Habits {
+    Habits {
+        name: "/a".into(),
+        second: Some("/b".into()),
+        writes: Some(Duration::from_millis(700)),
+        ttl: Duration::from_secs(5),
+        think: Span::millis(0, 500),
+        hold: Span::millis(0, 2_000),
+        away: Span::millis(0, 3_000),
+        ..Habits::default()
+    }
+}
 
 /// What becomes of a client's letters when it gives up a call.
 fn abandoned(letter: Letter, client: Who, call: CallId) -> Letter {
@@ -268,16 +301,38 @@ fn check(kind: Kind, mistakes: Mistakes, choices: Vec<Choice>) -> Result<(), Tes
         if turns == 20_000 {
             return Err(TestCaseError::fail(format!("held {before:?} times, then {:?}", table.held)));
         }
-        let news = table.news();
-        if let Some(letter) = table.next_letter() {
-            let letter = table.letters.remove(letter);
-            table.deliver(letter, u8::MAX);
-        } else if let Some(who) = news.first() {
-            table.tell_news(*who, u8::MAX);
-        } else {
+        if !table.go_on() {
             table.ring();
         }
     }
+    Ok(())
+}
+
+/// Clients that register, publish and campaign, and two that watch: at the end these two know what
+/// is there.
+fn check_watchers(choices: Vec<Choice>) -> Result<(), TestCaseError> {
+    let of = |kind, name: &str| Habits { kind, name: name.into(), value: b"v".to_vec(), ..habits() };
+    let mut table = Table::with(&[
+        of(Kind::Watch, "/s/"),
+        of(Kind::Observe, "/s/e"),
+        of(Kind::Registration, "/s/1"),
+        of(Kind::Publish, "/s/2"),
+        of(Kind::Election, "/s/e"),
+        of(Kind::Election, "/s/e"),
+    ]);
+    for choice in choices {
+        table.happen(choice);
+    }
+    while [0, 1].iter().any(|watcher| !table.watches.contains_key(watcher)) {
+        if !table.go_on() {
+            table.ring();
+        }
+    }
+    while table.go_on() {}
+    let there: BTreeMap<_, _> = table.store.keys.values().map(|kv| (kv.key.clone(), kv.value.clone())).collect();
+    let leads = table.store.first(b"/s/e/").map(|kv| (kv.key.clone(), kv.value.clone()));
+    prop_assert_eq!(table.known.get(&0).cloned().unwrap_or_default(), there);
+    prop_assert_eq!(table.known.get(&1).cloned().unwrap_or_default(), leads.into_iter().collect());
     Ok(())
 }
 
@@ -317,6 +372,11 @@ proptest! {
     #[test]
     fn in_no_order_does_a_pair_of_locks(choices in choices(600)) {
         check(Kind::Pair, Mistakes::default(), choices)?;
+    }
+
+    #[test]
+    fn in_any_order_those_who_watch_know_in_the_end_what_is_there(choices in choices(600)) {
+        check_watchers(choices)?;
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::publish::{Desk, Title};
 use super::resource::Ledgers;
 use super::stage::Stage;
-use super::tally::Happening;
+use super::tally::{Happening, OfClient};
 use super::{Cast, ClientId, Contender, Habits, Tally, Told, whom};
 use crate::chance::Chance;
 use crate::domain::play::{Expected, Ill, Narration, Order, PlayPicture};
@@ -18,6 +18,8 @@ use crate::domain::{KeyRange, Revision, Term};
 use crate::embedded::{self, Config};
 
 mod cluster;
+#[cfg(test)]
+mod ill_tests;
 mod requests;
 #[cfg(test)]
 mod tests;
@@ -85,6 +87,7 @@ impl Rehearsal {
     ///
     /// # Errors
     /// In words, what cannot be done and what can.
+    #[expect(clippy::needless_pass_by_value, reason = "orders are given away, as to a company")]
     pub fn order(&mut self, order: Order) -> Result<(), String> {
         let tally = &self.desk.tally;
         match order {
@@ -92,7 +95,7 @@ impl Rehearsal {
                 let client = whom::meant(tally, self.title.lock(), whom)?;
                 whom::possible(tally, client, ill)?;
                 if ill == Ill::Revoke {
-                    let lease = tally.clients().get(&client).map(super::tally::OfClient::lease);
+                    let lease = tally.clients().get(&client).map(OfClient::lease);
                     self.stage.cluster.revoke(self.stage.now(), lease.unwrap_or_default());
                 }
                 self.suffer(client, ill);
@@ -134,6 +137,9 @@ impl Rehearsal {
         let client = Contender::new(habits.clone(), Chance::new(self.seed, u64::from(id.0)));
         let tally = &mut self.desk.tally;
         let traffic = tally.traffic(&habits.lock());
+        if habits.stays {
+            self.stage.cluster.stays(id);
+        }
         self.stage.enter(id, client, traffic, &mut |told: Told| tally.told(&told));
     }
 
@@ -164,7 +170,9 @@ impl Rehearsal {
         let mut told = Vec::new();
         let stepped = self.stage.step(until, &mut |what| told.push(what));
         let tally = &mut self.desk.tally;
-        told.iter().for_each(|told| tally.foresees(told));
+        for told in &told {
+            tally.foresees(told);
+        }
         // The history first: what clients say rests on it.
         let changes = self.stage.cluster.changes(&self.range, self.next);
         if let Some((last, _)) = changes.last() {

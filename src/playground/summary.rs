@@ -7,10 +7,11 @@ use std::time::Duration;
 
 use super::tally::{Moment, OfLock};
 use super::{Cast, LockOf, Spread, Tally};
+use crate::domain::play::{Expected, Narration, ResourcePicture};
 use crate::domain::{Key, Term};
 
 /// What came of a run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
     /// What was shown.
     pub scenario: String,
@@ -28,8 +29,14 @@ pub struct Summary {
     pub terms: u64,
     /// The highest term.
     pub term: Term,
+    /// How evenly the lock came to be held: Jain's index of the clients' turns.
+    pub fairness: Option<f64>,
+    /// What holders wrote to.
+    pub resources: Vec<ResourcePicture>,
     /// What was expected.
     pub expectations: Vec<Expectation>,
+    /// What could be told; the timeline names those that were by their places.
+    pub narrations: Vec<Narration>,
     /// What happened, oldest first.
     pub timeline: Vec<Moment>,
     /// How many moments before those are left out.
@@ -37,7 +44,7 @@ pub struct Summary {
 }
 
 /// What came of one lock. The counts are those of [`OfLock`].
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct LockSummary {
     /// Which.
     pub lock: LockOf,
@@ -63,13 +70,17 @@ pub struct LockSummary {
     pub wait: Option<Spread>,
     /// How long it was held.
     pub hold: Option<Spread>,
+    /// How many calls its clients made for each handoff, their heartbeats left out.
+    pub calls_per_handoff: Option<f64>,
+    /// How many changes watches told them of for each handoff.
+    pub events_per_handoff: Option<f64>,
 }
 
 /// Something that should be so, and whether it was.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// What should be so.
-    pub text: &'static str,
+    pub text: String,
     /// Whether it was.
     pub held: bool,
     /// What was seen that tells so.
@@ -94,10 +105,23 @@ impl Summary {
             elections: tally.elections(),
             terms: tally.terms(),
             term: tally.highest_term(),
+            fairness: tally.fairness(&cast.lock).map(|fairness| fairness.by_count),
+            resources: tally.ledgers().iter().map(ResourcePicture::from).collect(),
+            narrations: Vec::new(),
             expectations: vec![handed_over(cast, tally), in_order(tally), one_at_a_time(tally)],
             timeline,
             timeline_cut,
         }
+    }
+
+    /// The same with what a director expected and told, in place of what is expected of any run.
+    /// What cannot be told by the end was not so.
+    #[must_use]
+    pub fn directed(mut self, expected: Vec<Expected>, narrations: &[Narration]) -> Self {
+        let told = |Expected { text, held, evidence }| Expectation { text, held: held == Some(true), evidence };
+        self.expectations = expected.into_iter().map(told).collect();
+        self.narrations = narrations.to_vec();
+        self
     }
 
     /// The lock that the run was about.
@@ -136,6 +160,8 @@ impl LockSummary {
             lost: of.lost,
             wait: of.waits(),
             hold: of.holds(),
+            calls_per_handoff: of.traffic().calls_per(of.handoffs),
+            events_per_handoff: of.traffic().events_per(of.handoffs),
         }
     }
 }
@@ -143,7 +169,7 @@ impl LockSummary {
 fn handed_over(cast: &Cast, tally: &Tally) -> Expectation {
     let handoffs = tally.locks().get(&cast.lock).map_or(0, |lock| lock.handoffs);
     let evidence = format!("{handoffs} {} of {}", plural(handoffs, "handoff"), cast.lock.name().escape_ascii());
-    Expectation { text: "the lock is handed from one client to the next", held: handoffs > 0, evidence }
+    Expectation { text: "the lock is handed from one client to the next".into(), held: handoffs > 0, evidence }
 }
 
 fn in_order(tally: &Tally) -> Expectation {
@@ -154,7 +180,7 @@ fn in_order(tally: &Tally) -> Expectation {
         Some(first) => format!("{violations} of {judged} out of turn; {first}"),
         None => format!("{judged} of {acquired} holders were looked up in the store's history: each was the oldest"),
     };
-    let text = "who takes a lock has the oldest key of its queue";
+    let text = "who takes a lock has the oldest key of its queue".into();
     // One that could not be looked up may have been out of turn.
     Expectation { text, held: violations == 0 && judged > 0 && judged == acquired, evidence }
 }
@@ -166,7 +192,7 @@ fn one_at_a_time(tally: &Tally) -> Expectation {
         Some(first) => format!("{doubles} times in {acquired}; {first}"),
         None => format!("{acquired} holds, none began while another client believed it held"),
     };
-    let text = "no two clients believe at the same time that they hold the same lock";
+    let text = "no two clients believe at the same time that they hold the same lock".into();
     Expectation { text, held: doubles == 0 && acquired > 0, evidence }
 }
 

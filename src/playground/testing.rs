@@ -97,7 +97,7 @@ impl Town {
             return Some(self.store.ask(at, call));
         }
         match self.store.enqueue(at, call) {
-            Ok(turn) if self.is_lost() => {
+            Ok(turn) if self.is_lost() || self.cut.contains(&client) => {
                 self.send(Way::HangUp(turn));
                 Some(Err(Failure::Unanswered))
             }
@@ -169,7 +169,9 @@ impl Cluster for Town {
                 Way::Tell(client, watch) => self.tell(client, watch, &mut learnt),
                 Way::ToStore(client, id, call) => {
                     let answer = self.done(to, client, id, &call);
-                    if let Some(answer) = answer.filter(|_| !self.is_lost() && !self.cut.contains(&client)) {
+                    let is_cut = self.cut.contains(&client);
+                    // Who waits for a turn learns in any case that its connection is gone.
+                    if let Some(answer) = answer.filter(|_| call.is_patient() || !(self.is_lost() || is_cut)) {
                         self.send(Way::ToClient(client, Input::Answer(id, answer)));
                     }
                 }
@@ -240,8 +242,16 @@ impl Cluster for Town {
         if !cut {
             self.cut.remove(&client);
         } else if self.cut.insert(client) {
-            let answer = |way: &Way| matches!(way, Way::ToClient(to, Input::Answer(_, Ok(_))) if *to == client);
-            self.ways.retain(|_, way| !answer(way));
+            let answer = |way: &Way| match way {
+                Way::ToClient(to, Input::Answer(id, Ok(_))) if *to == client => Some(*id),
+                _ => None,
+            };
+            let lost: Vec<_> = self.ways.values().filter_map(answer).collect();
+            self.ways.retain(|_, way| answer(way).is_none());
+            for id in lost {
+                let answer = Input::Answer(id, Err(Failure::Unanswered));
+                self.send_at(self.now + PATIENCE, Way::ToClient(client, answer));
+            }
             for (_, id, turn) in self.turns.extract_if(.., |(of, ..)| *of == client).collect::<Vec<_>>() {
                 self.send(Way::HangUp(turn));
                 let answer = Input::Answer(id, Err(Failure::Unanswered));

@@ -14,11 +14,11 @@ use crate::domain::raft::ClusterTime;
 use crate::recipe::{Belief, Input, Kind, Mistakes, Standing};
 
 /// A run with its judge.
-struct Run {
-    stage: Stage<Town, Contender>,
-    tally: Tally,
+pub(super) struct Run {
+    pub(super) stage: Stage<Town, Contender>,
+    pub(super) tally: Tally,
     seen: usize,
-    stands: BTreeMap<ClientId, Standing>,
+    pub(super) stands: BTreeMap<ClientId, Standing>,
     paused: Vec<ClientId>,
 }
 
@@ -26,7 +26,7 @@ fn queue() -> LockOf {
     LockOf::Queue(Key::from("/a"))
 }
 
-fn habits() -> Habits {
+pub(super) fn habits() -> Habits {
     Habits {
         name: queue().name().clone(),
         think: Span::millis(0, 300),
@@ -36,12 +36,12 @@ fn habits() -> Habits {
     }
 }
 
-fn at(millis: u64) -> ClusterTime {
+pub(super) fn at(millis: u64) -> ClusterTime {
     ClusterTime(millis * 1000)
 }
 
 impl Run {
-    fn of(seed: u64, town: Town, clients: Vec<Habits>) -> Self {
+    pub(super) fn of(seed: u64, town: Town, clients: Vec<Habits>) -> Self {
         let ids = || (1..).map(ClientId);
         let mut run = Self {
             stage: Stage::new(town),
@@ -60,7 +60,7 @@ impl Run {
         run
     }
 
-    fn tell(&mut self, id: u32, input: Input) {
+    pub(super) fn tell(&mut self, id: u32, input: Input) {
         match input {
             Input::Pause => self.paused.push(ClientId(id)),
             Input::Resume => self.paused.retain(|paused| *paused != ClientId(id)),
@@ -71,7 +71,7 @@ impl Run {
         self.take(&told);
     }
 
-    fn take(&mut self, told: &[Told]) {
+    pub(super) fn take(&mut self, told: &[Told]) {
         let store = &self.stage.cluster.store;
         let changes = &store.changes[self.seen..];
         self.seen = store.changes.len();
@@ -91,7 +91,7 @@ impl Run {
     }
 
     /// Goes on until then, checking each moment that whoever believes it holds is right.
-    fn until(&mut self, millis: u64) -> &mut Self {
+    pub(super) fn until(&mut self, millis: u64) -> &mut Self {
         let mut told = Vec::new();
         while self.stage.step(at(millis), &mut |what| told.push(what)) {
             self.take(&told);
@@ -115,20 +115,20 @@ impl Run {
         }
     }
 
-    fn lock(&self) -> &super::tally::OfLock {
+    pub(super) fn lock(&self) -> &super::tally::OfLock {
         &self.tally.locks()[&queue()]
     }
 
-    fn belief(&self, id: u32) -> Belief {
+    pub(super) fn belief(&self, id: u32) -> Belief {
         self.stands.get(&ClientId(id)).map_or(Belief::Idle, |standing| standing.belief)
     }
 
-    fn moments(&self) -> Vec<super::tally::Moment> {
+    pub(super) fn moments(&self) -> Vec<super::tally::Moment> {
         self.tally.moments().0.cloned().collect()
     }
 }
 
-fn is_in_order(run: &Run, seed: u64) {
+pub(super) fn is_in_order(run: &Run, seed: u64) {
     let lock = run.lock();
     assert_eq!((lock.fifo_violations, lock.double_holders), (0, 0), "seed {seed}: {lock:?}");
     assert_eq!(lock.judged, lock.acquired, "seed {seed}");

@@ -177,7 +177,7 @@ mod tests {
     impl Scene {
         fn new() -> Self {
             let mut store = Store::default();
-            let ttl = std::time::Duration::from_secs(60);
+            let ttl = std::time::Duration::from_mins(1);
             let Ok(Answer::Granted { lease, .. }) = store.ask(NOW, &Call::Grant { ttl }) else { panic!("no lease") };
             Self { pair: Pair::new(b"/a", b"/b", Vec::new()), store, lease }
         }

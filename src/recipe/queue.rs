@@ -205,13 +205,11 @@ impl<M: Manner> Queue<M> {
         if self.late.is_due() {
             return self.end_without_lease(belief);
         }
-        match belief {
-            Belief::Lost => self.lose(),
-            _ => {
-                self.state = State::Idle;
-                self.place.stop()
-            }
+        if belief == Belief::Lost {
+            return self.lose();
         }
+        self.state = State::Idle;
+        self.place.stop()
     }
 
     /// It ends, and nobody but itself takes away a key that hangs on nothing.

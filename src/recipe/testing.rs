@@ -38,7 +38,10 @@ pub struct Turn {
 }
 
 impl Store {
-    /// Makes a call, if it is none that waits for its turn.
+    /// Makes a call.
+    ///
+    /// # Panics
+    /// With one that waits for its turn: that is [`Store::enqueue`]'s.
     pub fn ask(&mut self, now: ClusterTime, call: &Call) -> Result<Answer, Failure> {
         self.expire(now);
         match call.clone() {
@@ -119,6 +122,9 @@ impl Store {
     }
 
     /// Begins a call that waits for its turn, as the server does: by a key of its own.
+    ///
+    /// # Panics
+    /// With any other.
     pub fn enqueue(&mut self, now: ClusterTime, call: &Call) -> Result<Turn, Failure> {
         let (name, lease, value) = match call.clone() {
             Call::Lock { name, lease } => (name, lease, Vec::new()),

@@ -27,7 +27,7 @@ async fn answer<T>(call: JoinHandle<Result<T, PortError>>) -> Result<T, PortErro
 async fn queue(etcd: &AnyEtcd, length: usize) -> Vec<KeyValue> {
     in_time(async {
         loop {
-            let page = etcd.range(Range::of(KeyRange::prefix(b"/n/"))).await.unwrap();
+            let page = etcd.range(Range::of(KeyRange::prefix(b"/n/"))).await.expect("the queue is read");
             if page.keys.len() == length {
                 let mut keys = page.keys;
                 keys.sort_by_key(|kv| kv.create_revision);
@@ -47,7 +47,7 @@ fn lock(etcd: &AnyEtcd, lease: LeaseId) -> JoinHandle<Result<Key, PortError>> {
 /// An etcd with leases for three.
 async fn with_leases(target: &Target) -> AnyEtcd {
     for lease in [A, B, C] {
-        target.etcd.grant(lease, 60).await.unwrap();
+        target.etcd.grant(lease, 60).await.expect("the lease is granted");
     }
     target.etcd.clone()
 }

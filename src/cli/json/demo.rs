@@ -5,12 +5,12 @@ use std::time::Duration;
 use serde::{Serialize, Serializer};
 
 use super::{Each, SCHEMA, Style, Text};
+use crate::domain::play::{Belief, Happening, Ill, Moment, Narration, ResourcePicture, Sight};
 use crate::domain::{Revision, Term};
 use crate::playground::summary::{Expectation, LockSummary};
-use crate::playground::tally::{Happening, Moment};
-use crate::playground::{LockOf, Spread, Summary};
+use crate::playground::{LockOf, Scenario, Spread, Summary};
 
-/// The document of `demo --headless`.
+/// The document of `demo --headless` and `play --headless`.
 #[derive(Clone, Copy, Debug)]
 pub struct Run<'a> {
     /// What it tells.
@@ -20,7 +20,7 @@ pub struct Run<'a> {
 }
 
 #[derive(Serialize)]
-struct Document<'a, L: Serialize, E: Serialize, T: Serialize> {
+struct Document<'a, L: Serialize, R: Serialize, E: Serialize, T: Serialize> {
     schema: &'static str,
     scenario: &'a str,
     seed: u64,
@@ -31,11 +31,15 @@ struct Document<'a, L: Serialize, E: Serialize, T: Serialize> {
     double_holders: u64,
     wait_ms: Option<Millis>,
     hold_ms: Option<Millis>,
+    fairness: Option<f64>,
+    calls_per_handoff: Option<f64>,
+    events_per_handoff: Option<f64>,
     elections: usize,
     terms: u64,
     term: Term,
     expectations: E,
     locks: L,
+    resources: R,
     timeline_cut: u64,
     timeline: T,
 }
@@ -62,6 +66,18 @@ struct Lock<'a> {
     lost: u64,
     wait_ms: Option<Millis>,
     hold_ms: Option<Millis>,
+    calls_per_handoff: Option<f64>,
+    events_per_handoff: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct Resource<'a> {
+    name: &'a str,
+    fencing: bool,
+    highest_token: Revision,
+    accepted: u64,
+    stale_accepted: u64,
+    refused: u64,
 }
 
 /// Percentiles in whole milliseconds.
@@ -82,20 +98,29 @@ struct Event<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lock: Option<Text<'a>>,
     #[serde(flatten)]
-    more: More,
+    more: More<'a>,
 }
 
 /// What only some events have.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum More {
+enum More<'a> {
     Nothing {},
     Enqueued { create_revision: Revision },
+    First { revision: Revision },
     Acquired { create_revision: Revision, waited_ms: u64 },
     Released { held_ms: u64 },
     Believed { believed: &'static str },
+    Dropped { revision: Revision, believed: &'static str },
     Expired { revision: Revision, after_ms: u64 },
+    Every { every_ms: u64 },
+    Ahead { ahead_ms: i64 },
+    Wrote { token: Revision },
+    Stale { token: Revision, highest_token: Revision },
+    Saw { key: Text<'a>, value: Option<Text<'a>> },
     Term { term: Term },
+    Fault { fault: String },
+    Told { number: usize, en: &'a str, zh: &'a str },
 }
 
 impl Serialize for Run<'_> {
@@ -113,13 +138,17 @@ impl Serialize for Run<'_> {
             double_holders: summary.double_holders(),
             wait_ms: main.and_then(|lock| lock.wait).map(Into::into),
             hold_ms: main.and_then(|lock| lock.hold).map(Into::into),
+            fairness: summary.fairness.map(rounded),
+            calls_per_handoff: main.and_then(|lock| lock.calls_per_handoff).map(rounded),
+            events_per_handoff: main.and_then(|lock| lock.events_per_handoff).map(rounded),
             elections: summary.elections,
             terms: summary.terms,
             term: summary.term,
             expectations: Each(|| summary.expectations.iter().map(Expected::from)),
             locks: Each(|| summary.locks.iter().map(|lock| Lock::of(lock, style))),
+            resources: Each(|| summary.resources.iter().map(Resource::from)),
             timeline_cut: summary.timeline_cut,
-            timeline: Each(|| summary.timeline.iter().map(|moment| Event::of(moment, style))),
+            timeline: Each(|| summary.timeline.iter().map(|moment| Event::of(moment, summary, style))),
         }
         .serialize(to)
     }
@@ -147,6 +176,22 @@ impl<'a> Lock<'a> {
             lost: lock.lost,
             wait_ms: lock.wait.map(Into::into),
             hold_ms: lock.hold.map(Into::into),
+            calls_per_handoff: lock.calls_per_handoff.map(rounded),
+            events_per_handoff: lock.events_per_handoff.map(rounded),
+        }
+    }
+}
+
+impl<'a> From<&'a ResourcePicture> for Resource<'a> {
+    fn from(resource: &'a ResourcePicture) -> Self {
+        let ResourcePicture { name, fencing, highest, accepted, refused, stale_accepted } = resource;
+        Self {
+            name,
+            fencing: *fencing,
+            highest_token: *highest,
+            accepted: *accepted,
+            stale_accepted: *stale_accepted,
+            refused: *refused,
         }
     }
 }
@@ -167,22 +212,8 @@ impl From<Spread> for Millis {
 }
 
 impl<'a> Event<'a> {
-    fn of(moment: &'a Moment, style: Style) -> Self {
-        let (event, more) = match moment.what {
-            Happening::Enqueued(create_revision) => ("enqueued", More::Enqueued { create_revision }),
-            Happening::Acquired(create_revision, waited) => {
-                ("acquired", More::Acquired { create_revision, waited_ms: millis(waited) })
-            }
-            Happening::Released(held) => ("released", More::Released { held_ms: millis(held) }),
-            Happening::GaveUp => ("gave_up", More::Nothing {}),
-            Happening::Lost(believed) => ("lost", More::Believed { believed: believed.name() }),
-            Happening::Crashed(believed) => ("crashed", More::Believed { believed: believed.name() }),
-            Happening::Expired(revision, after) => ("expired", More::Expired { revision, after_ms: millis(after) }),
-            Happening::Returned => ("returned", More::Nothing {}),
-            Happening::Term(term) => ("term", More::Term { term }),
-            // Nobody tells of these yet.
-            _ => ("other", More::Nothing {}),
-        };
+    fn of(moment: &'a Moment, summary: &'a Summary, style: Style) -> Self {
+        let (event, more) = told(&moment.what, &summary.narrations, style);
         Self {
             at_ms: moment.at.0 / 1000,
             event,
@@ -191,6 +222,115 @@ impl<'a> Event<'a> {
             more,
         }
     }
+}
+
+/// The stable name of what happened, and what belongs to it.
+fn told<'a>(what: &'a Happening, narrations: &'a [Narration], style: Style) -> (&'static str, More<'a>) {
+    let believed = |belief: &Belief| belief.name();
+    match what {
+        Happening::Began => ("began", More::Nothing {}),
+        Happening::Enqueued(created) => ("enqueued", More::Enqueued { create_revision: *created }),
+        Happening::First(revision) => ("first", More::First { revision: *revision }),
+        Happening::Acquired(created, waited) => {
+            ("acquired", More::Acquired { create_revision: *created, waited_ms: millis(*waited) })
+        }
+        Happening::Released(held) => ("released", More::Released { held_ms: millis(*held) }),
+        Happening::GaveUp => ("gave_up", More::Nothing {}),
+        Happening::Lost(belief) => ("lost", More::Believed { believed: believed(belief) }),
+        Happening::Dropped(revision, belief) => {
+            ("dropped", More::Dropped { revision: *revision, believed: believed(belief) })
+        }
+        Happening::Crashed(belief) => ("crashed", More::Believed { believed: believed(belief) }),
+        Happening::Expired(revision, after) => {
+            ("expired", More::Expired { revision: *revision, after_ms: millis(*after) })
+        }
+        Happening::Returned => ("returned", More::Nothing {}),
+        Happening::Stopped => ("stopped", More::Nothing {}),
+        Happening::Paused => ("paused", More::Nothing {}),
+        Happening::Resumed => ("resumed", More::Nothing {}),
+        Happening::Suffered(ill) => (suffered(*ill), of_ill(*ill)),
+        Happening::Wrote(token) => ("wrote", More::Wrote { token: *token }),
+        Happening::Damaged(token, highest) => ("damaged", More::Stale { token: *token, highest_token: *highest }),
+        Happening::Refused(token, highest) => ("refused", More::Stale { token: *token, highest_token: *highest }),
+        Happening::Saw(sight) => {
+            let (event, value) = match sight {
+                Sight::Appeared(_, value) => ("saw_appear", Some(value)),
+                Sight::Changed(_, value) => ("saw_change", Some(value)),
+                Sight::Went(_) => ("saw_go", None),
+            };
+            (event, More::Saw { key: style.text(sight.key()), value: value.map(|value| style.text(value)) })
+        }
+        Happening::Term(term) => ("term", More::Term { term: *term }),
+        Happening::Fault(fault) => ("fault", More::Fault { fault: fault.to_string() }),
+        Happening::Told(number) => match narrations.get(*number) {
+            Some(Narration { en, zh, .. }) => ("told", More::Told { number: *number, en, zh }),
+            None => ("told", More::Told { number: *number, en: "", zh: "" }),
+        },
+    }
+}
+
+/// What was done to a client.
+const fn suffered(ill: Ill) -> &'static str {
+    match ill {
+        Ill::Pause => "paused",
+        Ill::Resume => "resumed",
+        Ill::Crash => "crashed",
+        Ill::Cut => "cut",
+        Ill::Mend => "mended",
+        Ill::Heartbeat(_) => "heartbeat_set",
+        Ill::Skew(_) => "clock_set",
+        Ill::Release => "told_to_release",
+        Ill::Hold(_) => "hold_set",
+        Ill::Revoke => "revoked",
+        Ill::Remove => "removed",
+    }
+}
+
+fn of_ill(ill: Ill) -> More<'static> {
+    match ill {
+        Ill::Heartbeat(every) | Ill::Hold(every) => More::Every { every_ms: millis(every) },
+        Ill::Skew(ahead_ms) => More::Ahead { ahead_ms },
+        _ => More::Nothing {},
+    }
+}
+
+/// The document of `play --list`.
+#[derive(Serialize)]
+pub struct Scenarios<'a> {
+    schema: &'static str,
+    scenarios: Vec<Listed<'a>>,
+}
+
+#[derive(Serialize)]
+struct Listed<'a> {
+    name: &'a str,
+    summary: &'a str,
+    summary_zh: &'a str,
+    lock: &'a str,
+    needs_faults: bool,
+    clients: u32,
+    expectations: Vec<&'a str>,
+}
+
+impl<'a> Scenarios<'a> {
+    /// These, in this order.
+    pub fn of(scenarios: &'a [Scenario]) -> Self {
+        let listed = |scenario: &'a Scenario| Listed {
+            name: &scenario.name,
+            summary: &scenario.summary,
+            summary_zh: &scenario.summary_zh,
+            lock: &scenario.lock,
+            needs_faults: scenario.needs.faults,
+            clients: scenario.groups.iter().map(|group| u32::from(group.count)).sum(),
+            expectations: scenario.wanted.iter().map(|wanted| wanted.text.as_str()).collect(),
+        };
+        Self { schema: SCHEMA, scenarios: scenarios.iter().map(listed).collect() }
+    }
+}
+
+/// With three decimals: more would be chance.
+fn rounded(number: f64) -> f64 {
+    (number * 1_000.0).round() / 1_000.0
 }
 
 fn millis(length: Duration) -> u64 {

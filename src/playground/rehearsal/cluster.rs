@@ -26,6 +26,8 @@ pub struct Embedded {
     cluster: Cluster,
     /// Where each client is connected to, as a place among the nodes.
     lines: BTreeMap<ClientId, usize>,
+    /// Who stays there, whatever becomes of it.
+    loyal: BTreeSet<ClientId>,
     open: HashMap<RequestId, Open>,
     /// When calls are given up.
     late: BTreeSet<(ClusterTime, RequestId)>,
@@ -82,6 +84,7 @@ impl Embedded {
         Self {
             cluster,
             lines: BTreeMap::new(),
+            loyal: BTreeSet::new(),
             open: HashMap::new(),
             late: BTreeSet::new(),
             watches: BTreeMap::new(),
@@ -94,6 +97,11 @@ impl Embedded {
             turns: 0,
             leases: 0,
         }
+    }
+
+    /// A client stays at its member, whatever becomes of it.
+    pub fn stays(&mut self, client: ClientId) {
+        self.loyal.insert(client);
     }
 
     /// The cluster itself.
@@ -159,7 +167,7 @@ impl Embedded {
     /// A client leaves a member that does not answer as it should, and its watch there, and with
     /// the connection the turns that it waits for.
     fn move_line(&mut self, client: ClientId, from: NodeId) {
-        if self.node(client) == from {
+        if self.node(client) == from && !self.loyal.contains(&client) {
             *self.lines.entry(client).or_insert(client.0 as usize) += 1;
             let at = self.watches.get(&client).map(|following| following.id);
             self.lose_watches(|following| Some(following.id) == at && following.node == from);

@@ -179,8 +179,8 @@ impl OfLock {
         let keys: Vec<_> = keys.collect();
         self.queue = Queue::at(revision, keys.iter().map(|kv| (kv.create_revision, (kv.key.clone(), kv.lease))));
         self.owners.retain(|created, _| self.queue.has(*created));
-        let owned = keys.iter().filter_map(|kv| Some((kv.create_revision, owner(kv.lease)?)));
-        self.owners.extend(owned);
+        let known = keys.iter().filter_map(|kv| Some((kv.create_revision, owner(kv.lease)?)));
+        self.owners.extend(known);
         self.left.retain(|created, _| self.queue.has(*created));
         self.asked.retain(|created| self.queue.has(*created));
         self.unnamed = None;

@@ -35,7 +35,9 @@ impl Samples {
 
     /// One more, if there is one.
     pub fn extend(&mut self, length: Option<Duration>) {
-        length.into_iter().for_each(|length| self.add(length));
+        if let Some(length) = length {
+            self.add(length);
+        }
     }
 
     /// How they spread; none without any.

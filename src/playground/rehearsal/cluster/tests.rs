@@ -87,8 +87,8 @@ impl Scene {
         Key::from(&*format!("/n/{}", self.leases[&client]))
     }
 
-    fn held(&self, client: ClientId) -> Option<Result<Answer, Failure>> {
-        Some(Ok(Answer::Locked { key: self.key(client) }))
+    fn held(&self, client: ClientId) -> Answer {
+        Answer::Locked { key: self.key(client) }
     }
 
     /// The keys of the queue in its order, as the leader has them.
@@ -113,7 +113,7 @@ impl Scene {
             scene.pass(LONG);
             id
         });
-        assert_eq!(scene.answer(A, calls[0]), scene.held(A));
+        assert_eq!(scene.answer(A, calls[0]), Some(Ok(scene.held(A))));
         assert_eq!(scene.names(), [A, B, C].map(|client| scene.key(client)));
         (scene, calls)
     }
@@ -128,11 +128,11 @@ impl Scene {
 fn a_lock_goes_round_in_the_order_of_the_queue() {
     let (mut scene, [_, second, third]) = Scene::queued_up();
     scene.unlock(A);
-    assert_eq!((scene.answer(B, second), scene.answer(C, third)), (scene.held(B), None));
+    assert_eq!((scene.answer(B, second), scene.answer(C, third)), (Some(Ok(scene.held(B))), None));
     scene.unlock(A);
     assert_eq!(scene.answer(C, third), None, "a key that is gone gives nothing back");
     scene.unlock(B);
-    assert_eq!(scene.answer(C, third), scene.held(C));
+    assert_eq!(scene.answer(C, third), Some(Ok(scene.held(C))));
 }
 
 #[test]
@@ -149,7 +149,7 @@ fn who_abandons_a_call_crashes_or_is_cut_leaves_the_queue() {
         let told = (how == 2).then_some(Err(Failure::Unanswered));
         assert_eq!((scene.answer(B, second), scene.answer(C, third)), (told, None), "{how}");
         scene.unlock(A);
-        assert_eq!(scene.answer(C, third), scene.held(C), "{how}");
+        assert_eq!(scene.answer(C, third), Some(Ok(scene.held(C))), "{how}");
     }
 }
 
@@ -174,7 +174,11 @@ fn who_waits_at_a_member_that_is_killed_is_told_and_stays_in_the_queue() {
     assert_eq!(scene.names(), [A, B, C].map(|client| scene.key(client)), "a dead member deletes nothing");
     let again = scene.lock(B);
     scene.unlock(A);
-    assert_eq!((scene.answer(B, again), scene.answer(C, third)), (scene.held(B), None), "it has kept its place");
+    assert_eq!(
+        (scene.answer(B, again), scene.answer(C, third)),
+        (Some(Ok(scene.held(B))), None),
+        "it has kept its place"
+    );
 }
 
 #[test]
@@ -192,7 +196,7 @@ fn a_paused_member_answers_when_it_goes_on_unless_its_caller_has_left() {
         }
         scene.cluster.fault(scene.now(), Fault::Resume(node)).unwrap();
         scene.pass(LONG);
-        let expected = if leaves { Some(Err(Failure::Unanswered)) } else { scene.held(B) };
+        let expected = if leaves { Some(Err(Failure::Unanswered)) } else { Some(Ok(scene.held(B))) };
         assert_eq!(scene.answer(B, second), expected);
         assert_eq!(scene.names().contains(&scene.key(B)), !leaves);
     }
@@ -237,7 +241,10 @@ fn a_lease_that_is_gone_is_told_at_once_or_when_the_turn_comes() {
     scene.pass(LONG);
     assert_eq!(scene.answer(B, again), Some(Err(Failure::LeaseGone)));
     scene.unlock(A);
-    assert_eq!((scene.answer(B, second), scene.answer(C, third)), (Some(Err(Failure::LeaseGone)), scene.held(C)));
+    assert_eq!(
+        (scene.answer(B, second), scene.answer(C, third)),
+        (Some(Err(Failure::LeaseGone)), Some(Ok(scene.held(C))))
+    );
 }
 
 #[test]

@@ -1,0 +1,93 @@
+//! What is played: a scenario, by its name or from a file, as whoever plays it wants it.
+
+use std::path::Path;
+
+use super::args::{CastArgs, DemoArgs};
+use super::exit::{Exit, Failure};
+use crate::domain::raft::ClusterTime;
+use crate::playground::cast::DEMO;
+use crate::playground::scenario::{ScenarioError, Wishes, library};
+use crate::playground::{Cast, Director, Scenario};
+
+/// What a demo plays when nobody says what.
+const USUAL: &str = "fifo";
+
+/// A scenario with its cast.
+#[derive(Clone, Debug)]
+pub struct Piece {
+    /// The scenario.
+    pub scenario: Scenario,
+    /// Who plays it.
+    pub cast: Cast,
+}
+
+impl Piece {
+    /// What is played on a cluster of others: below a prefix of its own.
+    ///
+    /// # Errors
+    /// When there is no such scenario, the file is no good, or it does things to members.
+    pub fn on_a_cluster(name: &str, args: &CastArgs) -> Result<Self, Failure> {
+        let scenario = find(name)?;
+        if scenario.needs.faults {
+            let what =
+                format!("`{name}` does things to the members of the cluster, which only a cluster of its own allows");
+            return Err(Failure::new(Exit::BadInput, what).hint(format!("`lockscope demo {name}` plays it on one.")));
+        }
+        let cast = scenario.cast(&scenario.prefix(), wishes(args));
+        Ok(Self { scenario, cast })
+    }
+
+    /// What a demo plays.
+    ///
+    /// # Errors
+    /// When there is no such scenario, or the file is no good.
+    pub fn of_demo(args: &DemoArgs) -> Result<Self, Failure> {
+        let scenario = find(args.scenario.as_deref().unwrap_or(USUAL))?;
+        let cast = scenario.cast(DEMO, wishes(&args.cast));
+        Ok(Self { scenario, cast })
+    }
+
+    /// The demo's flags with what the scenario needs, where no flag says otherwise.
+    pub fn needs(&self, args: &DemoArgs) -> DemoArgs {
+        let needs = &self.scenario.needs;
+        let mut args = args.clone();
+        let embedded = &mut args.embedded;
+        embedded.members = embedded.members.or(needs.members);
+        embedded.delay = embedded.delay.or(needs.delay);
+        embedded.no_pre_vote |= needs.pre_vote == Some(false);
+        embedded.no_check_quorum |= needs.check_quorum == Some(false);
+        args
+    }
+
+    /// Who leads through a run that begins then.
+    pub fn director(&self, began: ClusterTime) -> Director {
+        Director::new(&self.scenario, &self.cast, began)
+    }
+}
+
+fn wishes(args: &CastArgs) -> Wishes {
+    Wishes { clients: args.clients, hold: args.hold, think: args.think }
+}
+
+/// The scenario of this name, or in the file at this path.
+fn find(name: &str) -> Result<Scenario, Failure> {
+    let path = Path::new(name);
+    if name.contains('/') || path.extension().is_some_and(|extension| extension == "toml") {
+        return Ok(Scenario::from_file(path)?);
+    }
+    let unknown = |error: library::UnknownScenario| {
+        Failure::new(Exit::BadInput, error.to_string())
+            .hint("`lockscope play --list` says what each shows; a file is named by its path, such as ./mine.toml.")
+    };
+    Ok(library::find(name).map_err(unknown)??)
+}
+
+impl From<ScenarioError> for Failure {
+    fn from(error: ScenarioError) -> Self {
+        match error {
+            ScenarioError::Read { .. } => Self::new(Exit::File, error.to_string()),
+            ScenarioError::Invalid { .. } => Self::new(Exit::BadInput, error.to_string())
+                .hint("docs/scenarios.md tells what a scenario's file can say."),
+        }
+    }
+}
