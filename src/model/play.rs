@@ -267,8 +267,9 @@ impl Play {
     }
 
     fn lane_mut(&mut self, id: ClientId) -> &mut Lane {
-        if !self.lanes.contains_key(&id) {
-            self.lanes.insert(id, Lane::default());
+        let before = self.lanes.len();
+        self.lanes.entry(id).or_default();
+        if self.lanes.len() > before {
             let most = self.most();
             self.lanes.values_mut().for_each(|lane| lane.trim(most));
         }

@@ -145,12 +145,11 @@ impl Ui {
             (None, Layer::None, Screen::Leases) if embedded => &[Leases, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Members) if embedded => &[Members, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Raft) if embedded => &[Raft, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Way) if embedded => &[Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Playground) if embedded && plays => {
                 &[Playground, Embedded, Browse, Moving, Anywhere]
             }
-            (None, Layer::None, Screen::Playground) if embedded => &[Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Playground) if plays => &[Playground, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Way | Screen::Playground) if embedded => &[Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Log) if embedded => &[Log, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],

@@ -1,8 +1,8 @@
 //! What others are shown of a run: pictures for a screen, and the judge's own books.
 //!
 //! A picture is made when somebody asks for one, so that a run that nobody looks at pays nothing;
-//! the judge waits for as long as that takes. With a thousand clients that is less than a
-//! millisecond, and some twenty pictures a second are asked for.
+//! the judge waits for as long as that takes: of a thousand clients under two milliseconds without
+//! any optimisation (1.7 ms measured), and some twenty pictures a second are asked for.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -76,13 +76,11 @@ pub fn move_lead(model: &mut Model) -> Effects {
     let could = |node: &&NodePicture| node.life == Life::Up && !node.learner && Some(node.id) != leader;
     let others = || picture.nodes.iter().filter(could).map(|node| node.id);
     let heir = others().find(|&id| Some(id) > leader).or_else(|| others().next());
-    match heir.filter(|_| leader.is_some()) {
-        Some(heir) => vec![Effect::Fault(Fault::Transfer(heir))],
-        None => {
-            tell(model, Notice::NoHeir);
-            Effects::new()
-        }
+    if let Some(heir) = heir.filter(|_| leader.is_some()) {
+        return vec![Effect::Fault(Fault::Transfer(heir))];
     }
+    tell(model, Notice::NoHeir);
+    Effects::new()
 }
 
 /// Remembers a speed that is asked for.

@@ -1,7 +1,7 @@
 //! A fact about the cluster arrives.
 
 use crate::domain::{Alarm, Status, Timestamp};
-use crate::event::{NoStatus, Observation, Stamped, WatchLoss};
+use crate::event::{Denied, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
 /// Takes one fact in. What is asked again and again and answered as before is no news: the
@@ -73,12 +73,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.bump_keys();
             true
         }
-        Observation::Denied(denied) => {
-            facts.link.denied.retain(|known| known.range != denied.range);
-            facts.link.denied.push(denied);
-            facts.note_listed();
-            true
-        }
+        Observation::Denied(denied) => take_denied(facts, denied),
         Observation::LeaseList(ids) => {
             let news = facts.take_lease_list(&ids);
             let listed = facts.link.listed;
@@ -112,6 +107,14 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     if news {
         facts.bump();
     }
+}
+
+/// Takes in that a range may not be read, which is news.
+fn take_denied(facts: &mut Facts, denied: Denied) -> bool {
+    facts.link.denied.retain(|known| known.range != denied.range);
+    facts.link.denied.push(denied);
+    facts.note_listed();
+    true
 }
 
 /// Takes in which alarms are raised; whether that is news.

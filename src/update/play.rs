@@ -92,17 +92,14 @@ pub fn stand_on_selected(ui: &mut Ui, run: &Play, rows: usize) {
 
 /// Has the selection stay with what stands where it is; a moment is marked in the lanes.
 pub fn pin(ui: &mut Ui, run: &Play, pane: Pane) {
-    match pane {
-        Pane::Happened => {
-            let newest_first = run.happened().iter().rev().nth(ui.play.happened.index());
-            ui.play.happened.pin(newest_first.map(|happened| happened.number));
-            ui.play.show_marked(run, PlayUi::columns(ui.size.0));
-        }
-        _ => {
-            let client: Option<ClientId> = run.clients().get(ui.play.clients.index()).map(|client| client.id);
-            ui.play.clients.pin(client);
-        }
+    if pane == Pane::Happened {
+        let newest_first = run.happened().iter().rev().nth(ui.play.happened.index());
+        ui.play.happened.pin(newest_first.map(|happened| happened.number));
+        ui.play.show_marked(run, PlayUi::columns(ui.size.0));
+        return;
     }
+    let client: Option<ClientId> = run.clients().get(ui.play.clients.index()).map(|client| client.id);
+    ui.play.clients.pin(client);
 }
 
 #[cfg(test)]

@@ -333,8 +333,8 @@ mod tests {
 
     #[test]
     fn what_is_told_late_neither_overlaps_nor_runs_backwards() {
-        let late = [(5, acquired(7)), (4, Happening::Dropped(Revision(9), Belief::Holding)), (3, Happening::Paused)];
-        let lane = lane(&late);
+        let moments = [(5, acquired(7)), (4, Happening::Dropped(Revision(9), Belief::Holding)), (3, Happening::Paused)];
+        let lane = lane(&moments);
         assert_eq!(told(&lane), "Holding 5-5, Stale 5-5, Paused 5-");
         assert!(lane.marks().iter().map(|mark| mark.at).is_sorted());
     }

@@ -13,7 +13,7 @@ use crate::model::ui::Ui;
 use crate::view::canvas::Canvas;
 use crate::view::client::short;
 use crate::view::leases::position;
-use crate::view::text::duration;
+use crate::view::text::{duration, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::table::{Cell, Column, Row, table};
@@ -44,7 +44,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let clients = play.clients();
     let capacity = area.height.saturating_sub(3);
     let window = ui.play.clients.window(usize::from(capacity), clients.len());
-    let title = vec![theme.span("Clients", Role::Title), Span::raw(format!(" {}", clients.len()))];
+    let title = vec![
+        theme.span("Clients", Role::Title),
+        Span::raw(format!(" {}", grouped(i64::try_from(clients.len()).unwrap_or(i64::MAX)))),
+    ];
     let panel = Panel::new(Line::from(title))
         .data(theme.span(position(&window, clients.len()), Role::Muted))
         .focused(ui.focused() == Pane::Clients);

@@ -142,11 +142,18 @@ impl Shown<'_> {
 }
 
 fn title<'a>(play: &'a Play, columns: usize, theme: &Theme) -> Line<'a> {
-    let count = quantity(play.clients().len(), "client");
+    let (clients, lock) = (play.clients(), &play.picture().lock);
+    let of_lock = clients.iter().filter(|client| client.lock == *lock).count();
+    let all = quantity(clients.len(), "client");
+    let count = if of_lock == clients.len() {
+        all
+    } else {
+        format!("{} of {all}", grouped(i64::try_from(of_lock).unwrap_or(i64::MAX)))
+    };
     let room = columns.saturating_sub(count.len() + 7).max(8);
     Line::from(vec![
         theme.span("Lock ", Role::Title),
-        theme.key(&play.picture().lock, room, Role::Text),
+        theme.key(lock, room, Role::Text),
         Span::raw(format!(", {count}")),
     ])
 }
@@ -337,19 +344,11 @@ fn draw_writes(canvas: &mut Canvas<'_>, x: u16, y: u16, writes: Option<&VecDeque
             let column = if strip.write(column, &token, theme.style(Role::Error)) { behind } else { column };
             strip.mark(column, glyph, theme.style(Role::Error), 2);
         }
-        // Numbers that touch each other would be read as one.
-        let mut free_to = u16::MAX;
-        let taken: Vec<_> = seen().filter(|(_, write)| write.fate == Fate::Taken).collect();
-        let newest = taken.last().map(|(_, write)| write.token);
-        for (column, write) in taken.into_iter().rev() {
-            let token = write.token.to_string();
-            let end = column.saturating_add(u16::try_from(token.len()).unwrap_or(0));
-            if end < free_to {
-                let role = if Some(write.token) == newest { Role::Holder } else { Role::Text };
-                if strip.write(column, &token, theme.style(role)) {
-                    free_to = column;
-                }
-            }
+        let accepted: Vec<_> = seen().filter(|(_, write)| write.fate == Fate::Taken).collect();
+        let newest = accepted.last().map(|(_, write)| write.token);
+        for (column, write) in accepted.into_iter().rev() {
+            let role = if Some(write.token) == newest { Role::Holder } else { Role::Text };
+            strip.write_apart(column, &write.token.to_string(), theme.style(role));
         }
     }
     if let Some(column) = shown.marked {

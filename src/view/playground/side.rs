@@ -92,11 +92,11 @@ fn lines<'a>(play: &Play, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
         let mut push = |first: &str, text: &str, role| {
             let text = escape_text(text);
             let (mut now, mut later) = split_at_width(&text, columns.saturating_sub(2).max(4));
-            let mut head = first.to_owned();
+            let mut head = first;
             while !now.is_empty() {
-                lines.push(Line::from(vec![theme.span(head, role), theme.span(now.to_owned(), role)]));
+                lines.push(Line::from(vec![theme.span(head.to_owned(), role), theme.span(now.to_owned(), role)]));
                 (now, later) = split_at_width(later, columns.saturating_sub(2).max(4));
-                head = "  ".to_owned();
+                head = "  ";
             }
         };
         push(&format!("{glyph} "), &expected.text, role);

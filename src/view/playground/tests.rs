@@ -144,13 +144,18 @@ fn lanes_rows_and_sentences_can_be_clicked() {
 fn of_a_thousand_clients_the_selected_one_is_among_the_lanes() {
     let mut picture = sample::picture();
     picture.clients = (1..=1_000)
-        .map(|id| ClientPicture { id: ClientId(id), belief: Belief::Waiting, ..ClientPicture::default() })
+        .map(|id| ClientPicture {
+            id: ClientId(id),
+            lock: if id < 8 { "/demo/other".into() } else { picture.lock.clone() },
+            belief: Belief::Waiting,
+            ..ClientPicture::default()
+        })
         .collect();
     let mut cluster = playing(picture, 80, 24);
     cluster.model.ui.play.clients.pin(Some(ClientId(700)));
     cluster.wait(1);
     let text = cluster.draw(80, 24, &plain()).text();
-    assert!(text.contains("▌client-700") && text.contains("1,000 clients"), "{text}");
+    assert!(text.contains("▌client-700") && text.contains("993 of 1,000 clients"), "{text}");
 }
 
 #[test]

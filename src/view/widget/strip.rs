@@ -64,6 +64,15 @@ impl Strip {
         true
     }
 
+    /// The same where there is also nothing written right beside it: numbers that touch each other
+    /// would be read as one.
+    pub fn write_apart(&mut self, column: u16, text: &str, style: Style) -> bool {
+        let end = usize::from(column) + text.len();
+        let beside = [usize::from(column).checked_sub(1), Some(end)].into_iter().flatten();
+        let is_free = |at: usize| self.0.get(at).is_none_or(|cell| cell.weight < WRITTEN);
+        beside.into_iter().all(is_free) && self.write(column, text, style)
+    }
+
     /// Draws a line down through a column: over the ground it is seen as one, elsewhere the cell is
     /// turned.
     pub fn pierce(&mut self, column: u16, glyph: &str, style: Style) {
@@ -123,6 +132,16 @@ mod tests {
     }
 
     #[test]
+    fn numbers_do_not_run_into_each_other() {
+        let mut strip = Strip::new(10);
+        strip.ground(0..10, ".", Style::new());
+        assert!(strip.write_apart(4, "13", Style::new()));
+        assert!(!strip.write_apart(6, "6", Style::new()) && !strip.write_apart(2, "77", Style::new()));
+        assert!(strip.write_apart(7, "6", Style::new()) && strip.write_apart(0, "7", Style::new()));
+        assert_eq!(drawn(&strip), "7...13.6..  ");
+    }
+
+    #[test]
     fn a_line_through_it_turns_what_it_meets() {
         let mut strip = Strip::new(4);
         strip.stretch(2..4, "#", Style::new(), 1);
@@ -138,7 +157,8 @@ mod tests {
     #[test]
     fn a_stretch_that_ends_before_it_begins_is_none() {
         let mut strip = Strip::new(4);
-        strip.stretch(3..1, "#", Style::new(), 1);
+        let (from, to) = (3, 1);
+        strip.stretch(from..to, "#", Style::new(), 1);
         strip.stretch(7..9, "#", Style::new(), 1);
         assert_eq!(drawn(&strip).trim(), "");
     }
