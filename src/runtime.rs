@@ -150,6 +150,7 @@ async fn show(
         mouse: config.display.mouse,
         read_only: config.read_only,
         reduce_motion: config.display.reduce_motion,
+        lang: appearance.lang,
         demo,
         screen: if play.is_some() { Screen::Playground } else { Screen::default() },
         play: PlayUi::new(play.is_some()),
