@@ -102,6 +102,7 @@ pub fn draw_empty(canvas: &mut Canvas<'_>, area: Rect, awaited: bool) {
             ("The clients have not begun.", Role::Text),
             ("", Role::Text),
             ("They begin when the cluster answers, which takes a leader.", Role::Muted),
+            ("If they do not, the log (6) says why.", Role::Muted),
         ];
         let lines: Vec<Line<'_>> = lines.into_iter().map(|(text, role)| Line::from(theme.span(text, role))).collect();
         return notice::notice(canvas, area, &lines);
