@@ -157,6 +157,12 @@ impl Expectations {
     }
 }
 
+/// What is expected of a run that nobody expects anything else of.
+pub(super) fn usual() -> [Wanted; 3] {
+    let all = [("handoffs >= 1", Rule::Handoffs(1)), ("fifo", Rule::Fifo), ("one holder", Rule::OneHolder)];
+    all.map(|(text, rule)| Wanted { text: text.to_owned(), lock: None, rule })
+}
+
 /// The rule that judges what is wanted.
 fn judging(wanted: &Wanted, cast: &Cast, scene: &Scene) -> Box<dyn Judging> {
     let below = |name: &str| {

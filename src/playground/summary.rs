@@ -5,9 +5,11 @@
 
 use std::time::Duration;
 
+use super::expect::{self, Expectations};
 use super::tally::{Moment, OfLock};
 use super::{Cast, LockOf, Spread, Tally};
 use crate::domain::play::{Expected, Narration, ResourcePicture};
+use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, Term};
 
 /// What came of a run.
@@ -108,18 +110,17 @@ impl Summary {
             fairness: tally.fairness(&cast.lock).map(|fairness| fairness.by_count),
             resources: tally.ledgers().iter().map(ResourcePicture::from).collect(),
             narrations: Vec::new(),
-            expectations: vec![handed_over(cast, tally), in_order(tally), one_at_a_time(tally)],
+            // The books are all that these are judged by.
+            expectations: judged(Expectations::new(&expect::usual(), cast).stand(tally, ClusterTime(0))),
             timeline,
             timeline_cut,
         }
     }
 
     /// The same with what a director expected and told, in place of what is expected of any run.
-    /// What cannot be told by the end was not so.
     #[must_use]
     pub fn directed(mut self, expected: Vec<Expected>, narrations: &[Narration]) -> Self {
-        let told = |Expected { text, held, evidence }| Expectation { text, held: held == Some(true), evidence };
-        self.expectations = expected.into_iter().map(told).collect();
+        self.expectations = judged(expected);
         self.narrations = narrations.to_vec();
         self
     }
@@ -166,40 +167,8 @@ impl LockSummary {
     }
 }
 
-fn handed_over(cast: &Cast, tally: &Tally) -> Expectation {
-    let handoffs = tally.locks().get(&cast.lock).map_or(0, |lock| lock.handoffs);
-    let evidence = format!("{handoffs} {} of {}", plural(handoffs, "handoff"), cast.lock.name().escape_ascii());
-    Expectation { text: "the lock is handed from one client to the next".into(), held: handoffs > 0, evidence }
-}
-
-fn in_order(tally: &Tally) -> Expectation {
-    let of = |count: fn(&OfLock) -> u64| tally.locks().values().map(count).sum::<u64>();
-    let (violations, judged, acquired) =
-        (of(|lock| lock.fifo_violations), of(|lock| lock.judged), of(|lock| lock.acquired));
-    let evidence = match first(tally, |lock| lock.first_out_of_turn.as_ref()) {
-        Some(first) => format!("{violations} of {judged} out of turn; {first}"),
-        None => format!("{judged} of {acquired} holders were looked up in the store's history: each was the oldest"),
-    };
-    let text = "who takes a lock has the oldest key of its queue".into();
-    // One that could not be looked up may have been out of turn.
-    Expectation { text, held: violations == 0 && judged > 0 && judged == acquired, evidence }
-}
-
-fn one_at_a_time(tally: &Tally) -> Expectation {
-    let of = |count: fn(&OfLock) -> u64| tally.locks().values().map(count).sum::<u64>();
-    let (doubles, acquired) = (of(|lock| lock.double_holders), of(|lock| lock.acquired));
-    let evidence = match first(tally, |lock| lock.first_double.as_ref()) {
-        Some(first) => format!("{doubles} times in {acquired}; {first}"),
-        None => format!("{acquired} holds, none began while another client believed it held"),
-    };
-    let text = "no two clients believe at the same time that they hold the same lock".into();
-    Expectation { text, held: doubles == 0 && acquired > 0, evidence }
-}
-
-fn first(tally: &Tally, of: impl Fn(&OfLock) -> Option<&String>) -> Option<&String> {
-    tally.locks().values().find_map(of)
-}
-
-fn plural(count: u64, one: &str) -> String {
-    if count == 1 { one.to_owned() } else { format!("{one}s") }
+/// What was expected, in the end: what cannot be told by then was not so.
+fn judged(expected: Vec<Expected>) -> Vec<Expectation> {
+    let judged = |Expected { text, held, evidence }| Expectation { text, held: held == Some(true), evidence };
+    expected.into_iter().map(judged).collect()
 }
