@@ -165,6 +165,10 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             debug!(client = %self.id, "what it has is left to others to take back");
             self.say(What::Stopped).await;
         }
+        // What is still under way may have been done.
+        for open in std::mem::take(&mut self.open).into_values() {
+            self.left.note(open.deed, &Err(Failure::Unanswered));
+        }
         self.left
     }
 
@@ -491,5 +495,46 @@ async fn dialled<E>(line: &mut Connection<E>) -> Result<Line<E>, String> {
     match line {
         Connection::Dialling(dialling) => Pin::new(dialling).await,
         Connection::Up(_) | Connection::Down(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::raft::Speed;
+    use crate::domain::{KeyValue, LeaseId};
+    use crate::pace::Reins;
+    use crate::port::Memory;
+    use crate::recipe::{Part, Watch};
+
+    /// Nobody answers.
+    #[derive(Clone)]
+    struct Nobody;
+
+    impl Dial for Nobody {
+        type Etcd = Memory;
+
+        async fn dial(&self, _: Option<&str>) -> Result<Line<Memory>, String> {
+            Err("nobody answers".into())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_put_whose_answer_did_not_come_before_the_end_is_left_to_be_looked_for() {
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        let (notes, _heard) = mpsc::channel(8);
+        let (ledgers, traffic) = (Ledgers::default(), Traffic::default());
+        let around = Around { clock: reins.clock(), notes, ledgers, traffic };
+        let mut client = Client::new(ClientId(1), Watch::new(b"/a"), Nobody, around);
+        let put = Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE };
+        let (abort, _) = AbortHandle::new_pair();
+        let (endpoint, deed) = ("memory".into(), Deed::of(&put));
+        let id = CallId { part: Part::Lock, number: 1 };
+        client.open.insert(id, Open { endpoint, late: None, deed, orphan: false, abort });
+        client.cut = true;
+        let ended = CancellationToken::new();
+        ended.cancel();
+        let left = client.run(mpsc::channel(1).1, ended).await;
+        assert!(left.has(&KeyValue { key: "/a".into(), value: b"me".to_vec(), ..KeyValue::default() }));
     }
 }
