@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 
 /// Something asked of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -123,19 +123,6 @@ impl Call {
     pub const fn is_patient(&self) -> bool {
         matches!(self, Self::Lock { .. } | Self::Campaign { .. })
     }
-}
-
-/// What an election is won with, as the Election API hands it out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeaderKey {
-    /// The election's name.
-    pub name: Key,
-    /// The leader's key.
-    pub key: Key,
-    /// The revision that created it.
-    pub created: Revision,
-    /// The lease it hangs on.
-    pub lease: LeaseId,
 }
 
 /// What a call is answered.

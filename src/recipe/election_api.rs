@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use super::served::{Served, Service};
-use super::{Answer, Call, LeaderKey};
-use crate::domain::{Key, LeaseId};
+use super::{Answer, Call};
+use crate::domain::{Key, LeaderKey, LeaseId};
 
 /// A candidate by the Election API.
 pub type ElectionApi = Served<ElectionService>;

@@ -7,10 +7,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Answer, Belief, Call, CallId, Command, Failure, LeaderKey, Timer, WatchId};
+use super::{Answer, Belief, Call, CallId, Command, Failure, Timer, WatchId};
 use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 
 /// The store.
 #[derive(Clone, Debug, Default)]

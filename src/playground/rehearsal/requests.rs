@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 use crate::mvcc::{
     Compare, CompareResult, CompareTarget, DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request,
     Response, SortOrder, SortTarget, Store, TxnRequest,
 };
-use crate::recipe::{Answer, Call, Failure, LeaderKey};
+use crate::recipe::{Answer, Call, Failure};
 
 /// What of a call has to be agreed on; none when it is a question. `lease` is the id for a
 /// lease that is granted.

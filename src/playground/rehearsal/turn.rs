@@ -14,8 +14,8 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
-use crate::recipe::{Answer, Call, Failure, LeaderKey};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
+use crate::recipe::{Answer, Call, Failure};
 
 /// How long the lease of a caller without one lives (etcd `concurrency/session.go`).
 const SESSION: Duration = Duration::from_mins(1);

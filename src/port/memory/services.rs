@@ -4,14 +4,14 @@
 use tonic::Status;
 
 use super::{Memory, NAME, convert, header};
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 use crate::mvcc::{
     self, Compare, CompareResult, CompareTarget, DeleteRequest, Op, OpResponse, PutRequest, RangeRequest,
     RangeResponse, Request, Response, TxnRequest, TxnResponse,
 };
 use crate::port::error::{Asked, name_of, range_name};
 use crate::port::services::{NOT_LEADER, SESSION_EXPIRED};
-use crate::port::{Header, LeaderKey, PortError, Range, Services};
+use crate::port::{Header, PortError, Range, Services};
 
 /// The TTL of a lease for a caller without one, in seconds (etcd `concurrency/session.go`).
 const SESSION_TTL: i64 = 60;

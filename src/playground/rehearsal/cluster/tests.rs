@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::domain::{Key, KeyValue};
+use crate::domain::{Key, KeyValue, LeaderKey};
 use crate::embedded::Config;
 use crate::playground::stage::Cluster as _;
-use crate::recipe::{LeaderKey, Part};
+use crate::recipe::Part;
 
 /// Clients who have leases on a cluster that has a leader.
 struct Scene {
