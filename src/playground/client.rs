@@ -16,7 +16,7 @@ use tracing::debug;
 
 use super::calls;
 use super::dial::{Dial, Line};
-use super::left::{Deed, Left};
+use super::left::{Leaves, Left};
 use super::resource::Ledgers;
 use super::skew::Skew;
 use super::traffic::Traffic;
@@ -92,7 +92,7 @@ struct Open {
     endpoint: String,
     /// When it is given up; never when it waits for a turn to come.
     late: Option<ClusterTime>,
-    deed: Deed,
+    leaves: Leaves,
     /// Whether nobody waits for its answer any more.
     orphan: bool,
     abort: AbortHandle,
@@ -167,7 +167,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
         }
         // What is still under way may have been done.
         for open in std::mem::take(&mut self.open).into_values() {
-            self.left.note(open.deed, &Err(Failure::Unanswered));
+            self.left.note(open.leaves, &Err(Failure::Unanswered));
         }
         self.left
     }
@@ -288,9 +288,9 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
     fn drop_everything(&mut self) {
         self.waiting.clear();
         // A lease that is granted when nobody waits for it any more has to be known all the same.
-        for (_, open) in self.open.extract_if(.., |_, open| open.deed != Deed::Grants) {
+        for (_, open) in self.open.extract_if(.., |_, open| open.leaves != Leaves::Lease) {
             open.abort.abort();
-            self.left.note(open.deed, &Err(Failure::Unanswered));
+            self.left.note(open.leaves, &Err(Failure::Unanswered));
         }
         for open in self.open.values_mut() {
             open.orphan = true;
@@ -358,7 +358,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     let late = (!call.is_patient()).then(|| self.around.clock.now() + DEADLINE);
                     let (abort, registration) = AbortHandle::new_pair();
                     let open =
-                        Open { endpoint: line.endpoint.clone(), late, deed: Deed::of(&call), orphan: false, abort };
+                        Open { endpoint: line.endpoint.clone(), late, leaves: Leaves::of(&call), orphan: false, abort };
                     self.open.insert(id, open);
                     let answer = within(self.around.clock.clone(), line.clone(), id, call, late);
                     self.calls.push(Abortable::new(answer, registration).map(Result::ok).boxed());
@@ -393,7 +393,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
         let open = self.open.remove(&call);
         let answer = answer.map_err(|error| {
             debug!(client = %self.id, %error, "a call failed");
-            if calls::is_lease_gone(&error) {
+            if error.is_lease_gone() {
                 return Failure::LeaseGone;
             }
             if calls::is_refusal(&error) {
@@ -403,7 +403,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             Failure::Unanswered
         });
         let Some(open) = open else { return };
-        self.left.note(open.deed, &answer);
+        self.left.note(open.leaves, &answer);
         if !open.orphan {
             self.known.push_back(Input::Answer(call, answer));
         }
@@ -528,9 +528,9 @@ mod tests {
         let mut client = Client::new(ClientId(1), Watch::new(b"/a"), Nobody, around);
         let put = Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE };
         let (abort, _) = AbortHandle::new_pair();
-        let (endpoint, deed) = ("memory".into(), Deed::of(&put));
+        let (endpoint, leaves) = ("memory".into(), Leaves::of(&put));
         let id = CallId { part: Part::Lock, number: 1 };
-        client.open.insert(id, Open { endpoint, late: None, deed, orphan: false, abort });
+        client.open.insert(id, Open { endpoint, late: None, leaves, orphan: false, abort });
         client.cut = true;
         let ended = CancellationToken::new();
         ended.cancel();

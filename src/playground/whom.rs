@@ -58,7 +58,7 @@ fn longest_waiting(tally: &Tally, lock: &LockOf) -> Option<ClientId> {
 /// In words, why not and what can be done.
 pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), String> {
     let Some(client) = tally.clients().get(&id) else { return Err(format!("there is no {id}")) };
-    let is_in_doubt = |client: &OfClient| matches!(client.standing.belief, Belief::Waiting | Belief::Holding);
+    let takes_part = |client: &OfClient| matches!(client.standing.belief, Belief::Waiting | Belief::Holding);
     let no = match (client.life, ill) {
         _ if client.removed => format!("{id} was removed: `add 1` brings another one"),
         (Life::Stopped, _) => format!("{id} has ended: `add 1` brings another one"),
@@ -70,7 +70,7 @@ pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), Stri
         (Life::Up, Ill::Resume) => format!("{id} does not stand still: `pause {id}` stops it"),
         (_, Ill::Cut) if client.cut => format!("the link of {id} is cut already: `mend {id}` mends it"),
         (_, Ill::Mend) if !client.cut => format!("the link of {id} is not cut: `cut {id}` cuts it"),
-        (_, Ill::Release) if !is_in_doubt(client) => {
+        (_, Ill::Release) if !takes_part(client) => {
             format!("{id} neither holds nor waits: there is nothing that it could release")
         }
         (_, Ill::Revoke) if client.lease().is_none() => format!("{id} has no lease now: wait until it has one"),
