@@ -59,13 +59,7 @@ pub async fn make(etcd: &impl Services, call: Call) -> Result<Answer, PortError>
         Call::Campaign { name, lease, value } => etcd.campaign(name, lease, value).await.map(Answer::Elected),
         Call::Proclaim { leader, value } => etcd.proclaim(leader, value).await.map(|done| Answer::Put(done.revision)),
         Call::Resign { leader } => etcd.resign(leader).await.map(|_| Answer::Deleted),
-        Call::Leader { name } => etcd.leader(name).await.map(Answer::Leads),
     }
-}
-
-/// Whether an error says that the lease it was about is gone.
-pub fn is_lease_gone(error: &PortError) -> bool {
-    error.is_lease_gone()
 }
 
 /// Whether an error says no: asking again elsewhere would not help.

@@ -99,7 +99,8 @@ pub enum Call {
         /// What to proclaim.
         value: Vec<u8>,
     },
-    /// Proclaim another value as the leader (`v3electionpb.Election/Proclaim`).
+    /// Proclaim another value as the leader (`v3electionpb.Election/Proclaim`); who does not lead
+    /// by this key any more is refused.
     Proclaim {
         /// What the election was won with.
         leader: LeaderKey,
@@ -110,11 +111,6 @@ pub enum Call {
     Resign {
         /// What the election was won with.
         leader: LeaderKey,
-    },
-    /// Ask who leads (`v3electionpb.Election/Leader`).
-    Leader {
-        /// The election's name.
-        name: Key,
     },
 }
 
@@ -159,7 +155,7 @@ pub enum Answer {
     },
     /// The own key is gone.
     Deleted,
-    /// The key was put, which made this revision.
+    /// The key was put, or the value proclaimed, which made this revision.
     Put(Revision),
     /// Whether the own key was still there, and has the new value.
     Updated(bool),
@@ -177,8 +173,6 @@ pub enum Answer {
     },
     /// The election is won.
     Elected(LeaderKey),
-    /// Who leads; none when nobody does.
-    Leads(Option<KeyValue>),
 }
 
 /// Why a call was not answered.

@@ -34,12 +34,7 @@ pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
             Some(Request::Txn(queue::put_if(key, *created, value.clone(), *lease)))
         }
         Call::Unlock { key } => Some(Request::Delete(DeleteRequest { range: KeyRange::single(key), prev_kv: false })),
-        Call::KeepAlive(_)
-        | Call::Look { .. }
-        | Call::List { .. }
-        | Call::Lock { .. }
-        | Call::Campaign { .. }
-        | Call::Leader { .. } => None,
+        Call::KeepAlive(_) | Call::Look { .. } | Call::List { .. } | Call::Lock { .. } | Call::Campaign { .. } => None,
     }
 }
 
@@ -89,10 +84,4 @@ pub fn look(store: &Store, key: &Key, created: Revision, queue: &Key) -> Result<
     let present = own.kvs.iter().any(|kv| kv.create_revision == created);
     let ahead = older.kvs.first().map(|kv| kv.key.clone());
     Ok(Answer::Looked { revision: own.revision, present, ahead })
-}
-
-/// Reads who leads an election, in a member's store.
-pub fn leader(store: &Store, name: &Key) -> Result<Answer, Failure> {
-    let found = store.range(&queue::first(queue::of(name))).map_err(|_| Failure::Refused)?;
-    Ok(Answer::Leads(found.kvs.first().map(|kv| KeyValue::clone(kv))))
 }
