@@ -9,7 +9,7 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt as _};
-use futures::stream::{BoxStream, FuturesUnordered, StreamExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
@@ -21,12 +21,16 @@ use super::resource::Ledgers;
 use super::skew::Skew;
 use super::traffic::Traffic;
 use super::{ClientId, Note, Told, What};
+use crate::domain::Revision;
 use crate::domain::play::Ill;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{KeyRange, Revision};
 use crate::pace::Clock;
-use crate::port::{Etcd, PortError, Services, WatchAnswer, WatchRange, WatchStream};
-use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
+use crate::port::{PortError, Services};
+use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer};
+
+mod watching;
+
+use watching::{Watching, follow, next_event};
 
 /// How long a call may take by the cluster's clock. Shorter than a third of the leases, so that
 /// a member that answers nothing is left before the lease has run out.
@@ -77,14 +81,6 @@ enum Connection<E> {
     Dialling(BoxFuture<'static, Result<Line<E>, String>>),
     /// Lost, or never had; where it led.
     Down(Option<String>),
-}
-
-/// A watch that is on, or waits for a connection.
-struct Watching {
-    id: WatchId,
-    range: KeyRange,
-    from: Revision,
-    events: Option<BoxStream<'static, Input>>,
 }
 
 /// A call that is under way.
@@ -450,44 +446,6 @@ async fn within<E: Services>(
         }
     };
     Answered { call, endpoint, answer }
-}
-
-/// The changes of a range as inputs; the last one is that the watch is lost.
-fn follow<E: Etcd>(etcd: E, id: WatchId, range: KeyRange, from: Revision) -> BoxStream<'static, Input> {
-    let ask = WatchRange { id: crate::port::WatchId(1), range, from: Some(from) };
-    let opened = async move {
-        match etcd.watch(ask).await {
-            Ok(stream) => batches(stream, id).boxed(),
-            Err(_) => futures::stream::iter([Input::WatchLost(id)]).boxed(),
-        }
-    };
-    futures::stream::once(opened).flatten().boxed()
-}
-
-fn batches(stream: impl WatchStream, id: WatchId) -> impl futures::Stream<Item = Input> + Send {
-    let batches = futures::stream::unfold(Some(stream), move |stream| async move {
-        let mut stream = stream?;
-        Some(match stream.next().await {
-            Ok(Some(WatchAnswer::Events { changes, .. })) => {
-                let changed = |(revision, event)| Input::Changed { watch: id, revision, event };
-                (changes.into_iter().map(changed).collect(), Some(stream))
-            }
-            Ok(Some(WatchAnswer::Created { .. } | WatchAnswer::Progress { .. })) => (Vec::new(), Some(stream)),
-            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => (vec![Input::WatchLost(id)], None),
-        })
-    });
-    batches.flat_map(futures::stream::iter)
-}
-
-async fn next_event(watch: &mut Option<Watching>) -> Option<Input> {
-    let event = match watch.as_mut().and_then(|watching| watching.events.as_mut()) {
-        Some(events) => events.next().await,
-        None => std::future::pending().await,
-    };
-    if matches!(event, None | Some(Input::WatchLost(_))) {
-        *watch = None;
-    }
-    event
 }
 
 /// What comes of dialling; never anything while nobody dials.
