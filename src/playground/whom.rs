@@ -3,19 +3,15 @@
 //! Who holds is asked of the store's history, not of the clients. Each no is a sentence that says
 //! what to do instead.
 
-use std::time::Duration;
-
 use super::tally::OfClient;
 use super::{ClientId, Habits, LockOf, Tally};
 use crate::domain::escape::escape;
+use crate::domain::play::order::SHORTEST_HEARTBEAT;
 use crate::domain::play::{Ill, Life, Whom};
 use crate::recipe::Belief;
 
 /// How many clients can ever take part in a run.
 pub(super) const MOST: u32 = 10_000;
-
-/// Heartbeats closer together than this would be all that a client does.
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The client that is meant.
 ///
@@ -74,8 +70,8 @@ pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), Stri
             format!("{id} neither holds nor waits: there is nothing that it could release")
         }
         (_, Ill::Revoke) if client.lease().is_none() => format!("{id} has no lease now: wait until it has one"),
-        (_, Ill::Heartbeat(every)) if every < SHORTEST => {
-            format!("heartbeats {every:?} apart are too close: leave at least {SHORTEST:?} in between")
+        (_, Ill::Heartbeat(every)) if every < SHORTEST_HEARTBEAT => {
+            format!("heartbeats {every:?} apart are too close: leave at least {SHORTEST_HEARTBEAT:?} in between")
         }
         _ => return Ok(()),
     };
