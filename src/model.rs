@@ -76,9 +76,10 @@ impl Model {
         self.frozen.is_some()
     }
 
-    /// How many happenings came in since the pause; 0 when not paused.
+    /// How many happenings and moments of a run came in since the pause; 0 when not paused.
     pub fn missed_while_paused(&self) -> u64 {
-        self.frozen.as_ref().map_or(0, |frozen| self.facts.timeline.next_seq() - frozen.timeline.next_seq())
+        let seen = |facts: &Facts| facts.timeline.next_seq() + facts.play.as_ref().map_or(0, |play| play.count());
+        self.frozen.as_ref().map_or(0, |frozen| seen(&self.facts).saturating_sub(seen(frozen)))
     }
 
     /// Holds the screen still at this moment.

@@ -7,6 +7,7 @@
 //! ```
 
 mod appearance;
+mod beside;
 pub mod clock;
 mod control;
 mod embedded;
@@ -24,6 +25,8 @@ use thiserror::Error;
 use tracing::info;
 
 use crate::config::{Config, Display};
+use crate::domain::play::Order;
+use crate::domain::raft::Fault;
 use crate::input::Screen;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
@@ -32,11 +35,11 @@ use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
 use appearance::Appearance;
+use beside::Beside;
 use clock::Clock;
 pub use control::Control;
-use embedded::Embedded;
 use logging::LoggingError;
-use play::{Begins, Play};
+use play::Begins;
 use session::Session;
 use signals::Signals;
 use terminal::{Inputs, Terminal};
@@ -126,8 +129,8 @@ pub async fn dashboard(
     let stamps = port::Clock::new(move || stamps.now());
     let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
     let demo = inside.as_ref().map(|inside| inside.demo);
-    let embedded = inside.map(|inside| Embedded::connect(inside.control, clock.clone()));
-    let play = play.map(|begins| Play::connect(begins, clock.clone()));
+    let embedded = inside.map(|inside| embedded::connect(inside.control, clock.clone()));
+    let play = play.map(|begins| play::connect(begins, clock.clone()));
     let result = show(&config, demo, clock, signals, wires, (embedded, play)).await;
     source.stop().await;
     result
@@ -139,7 +142,7 @@ async fn show(
     clock: Clock,
     signals: Signals,
     wires: Wires,
-    (embedded, play): (Option<Embedded>, Option<Play>),
+    (embedded, play): (Option<Beside<Fault>>, Option<Beside<Order>>),
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
@@ -150,6 +153,7 @@ async fn show(
         mouse: config.display.mouse,
         read_only: config.read_only,
         reduce_motion: config.display.reduce_motion,
+        lang: appearance.lang,
         demo,
         screen: if play.is_some() { Screen::Playground } else { Screen::default() },
         play: PlayUi::new(play.is_some()),

@@ -71,13 +71,13 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     }
     let chrome = Chrome::of(area);
     header::draw(canvas, chrome.header, model);
+    let plays = plays(model);
     let body = match &model.ui.demo {
-        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, plays(model), size),
+        Some(demo) if demo.hint => hint::draw(canvas, chrome.body, demo, plays, size),
         _ => chrome.body,
     };
     let oldest = draw_screen(canvas, body, model, size);
     let right = tabs_right(model, canvas.theme, usize::from(chrome.tabs.width.saturating_sub(63)));
-    let plays = plays(model);
     let is_there = |screen: &Screen| *screen != Screen::Playground || plays || model.ui.screen == Screen::Playground;
     let tabs = Screen::ALL.into_iter().filter(is_there);
     header::draw_tabs(canvas, chrome.tabs, tabs, model.ui.screen.tab(), &right);

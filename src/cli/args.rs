@@ -194,7 +194,8 @@ pub struct PlayArgs {
     #[arg(long, requires = "length")]
     pub headless: bool,
     /// Stop after this long
-    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    #[arg(long = "for", value_name = "DURATION", requires = "headless", allow_hyphen_values = true,
+        value_parser = parse::duration)]
     pub length: Option<Duration>,
     /// Fixes the clients' times [default: another one each time]
     #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = embedded::seed)]
@@ -220,7 +221,8 @@ pub struct DemoArgs {
     #[arg(long, requires = "length")]
     pub headless: bool,
     /// Stop after this long
-    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    #[arg(long = "for", value_name = "DURATION", requires = "headless", allow_hyphen_values = true,
+        value_parser = parse::duration)]
     pub length: Option<Duration>,
     /// Run as fast as it goes on a clock of its own: the same seed gives the same run
     #[arg(long, requires = "headless")]

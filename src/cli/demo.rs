@@ -31,8 +31,7 @@ const DELAY: Duration = Duration::from_millis(5);
 /// When the cluster cannot be started, somebody breaks off, or an expectation is not met.
 pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let piece = Piece::of_demo(args)?;
-    let args = &piece.needs(args);
-    stage::check(args)?;
+    let args = &piece.needs(args)?;
     let seed = stage::seed(args);
     let length = args.length.unwrap_or_default();
     let summary = if args.virtual_time {
@@ -56,8 +55,7 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
     let piece = Piece::of_demo(args)?;
-    let args = &piece.needs(args);
-    stage::check(args)?;
+    let args = &piece.needs(args)?;
     let seed = stage::seed(args);
     dashboard::on_threads(async {
         // Real etcds take a moment; nobody has to wait for them who does not want to.

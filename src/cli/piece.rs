@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::args::{CastArgs, DemoArgs};
 use super::exit::{Exit, Failure};
+use super::stage;
 use crate::domain::raft::ClusterTime;
 use crate::playground::cast::DEMO;
 use crate::playground::scenario::{ScenarioError, Wishes, library};
@@ -48,7 +49,18 @@ impl Piece {
     }
 
     /// The demo's flags with what the scenario needs, where no flag says otherwise.
-    pub fn needs(&self, args: &DemoArgs) -> DemoArgs {
+    ///
+    /// # Errors
+    /// When one of them asks for what real etcds cannot do, and the cluster is to be made of these.
+    pub fn needs(&self, args: &DemoArgs) -> Result<DemoArgs, Failure> {
+        let refused = |flags: &[&str], who: &str| {
+            let what = format!("a real etcd cannot be told {}{who}", flags.join(", "));
+            Failure::new(Exit::BadInput, what).hint("That takes the embedded cluster: leave --engine etcd out.")
+        };
+        let untold = stage::untold(args);
+        if !untold.is_empty() {
+            return Err(refused(&untold, ""));
+        }
         let needs = &self.scenario.needs;
         let mut args = args.clone();
         let embedded = &mut args.embedded;
@@ -56,7 +68,11 @@ impl Piece {
         embedded.delay = embedded.delay.or(needs.delay);
         embedded.no_pre_vote |= needs.pre_vote == Some(false);
         embedded.no_check_quorum |= needs.check_quorum == Some(false);
-        args
+        let untold = stage::untold(&args);
+        if untold.is_empty() {
+            return Ok(args);
+        }
+        Err(refused(&untold, &format!(", which `{}` needs", self.scenario.name)))
     }
 
     /// Who leads through a run that begins then.
@@ -89,5 +105,35 @@ impl From<ScenarioError> for Failure {
             ScenarioError::Invalid { .. } => Self::new(Exit::BadInput, error.to_string())
                 .hint("docs/scenarios.md tells what a scenario's file can say."),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser as _;
+
+    use super::*;
+    use crate::cli::args::{Cli, Command};
+
+    fn needs(line: &str) -> Result<DemoArgs, String> {
+        let Some(Command::Demo(args)) = Cli::parse_from(line.split(' ')).command else { panic!("{line}") };
+        let piece = Piece::of_demo(&args).map_err(|failure| format!("{failure:?}"))?;
+        piece.needs(&args).map_err(|failure| format!("{failure:?}"))
+    }
+
+    #[test]
+    fn what_a_scenario_needs_gives_way_to_flags() {
+        let args = needs("lockscope demo split-vote --delay 50ms").unwrap();
+        assert_eq!(args.embedded.delay, Some(std::time::Duration::from_millis(50)));
+        assert!(args.embedded.no_pre_vote && !args.embedded.no_check_quorum);
+    }
+
+    #[test]
+    fn what_real_etcds_cannot_be_told_is_said_to_be_the_persons_wish_or_the_scenarios() {
+        assert!(needs("lockscope demo zombie --engine etcd").is_ok());
+        let error = needs("lockscope demo zombie --engine etcd --loss 5%").unwrap_err();
+        assert!(error.contains("a real etcd cannot be told --loss\""), "{error}");
+        let error = needs("lockscope demo split-vote --engine etcd").unwrap_err();
+        assert!(error.contains("cannot be told --delay, --no-pre-vote, which `split-vote` needs"), "{error}");
     }
 }

@@ -23,16 +23,15 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Starts what the flags ask for. Messages in the embedded cluster take `delay` when no flag
-    /// says how long.
+    /// Starts what the flags ask for, which was checked. Messages in the embedded cluster take
+    /// `delay` when no flag says how long.
     ///
     /// # Errors
-    /// When flags ask for what real etcds cannot do, or it cannot be started.
+    /// When it cannot be started.
     pub async fn start(args: &DemoArgs, delay: Duration, seed: u64) -> Result<Self, Failure> {
         match args.engine {
             EngineChoice::Embedded => Ok(Self::Embedded(server::start(args.embedded.options(delay, seed)).await?)),
             EngineChoice::Etcd => {
-                check(args)?;
                 let path = std::env::var_os("PATH").unwrap_or_default();
                 let engine = engine::start(engine::Options { members: args.embedded.members(), path }).await?;
                 // Its pictures tell the same time as the clients do. Nobody needs the reins.
@@ -91,10 +90,10 @@ pub fn seed(args: &DemoArgs) -> u64 {
     args.embedded.seed.unwrap_or_else(runtime::clock::any_seed)
 }
 
-/// Whether real etcds can do what the flags ask for.
-pub fn check(args: &DemoArgs) -> Result<(), Failure> {
+/// What real etcds cannot be told, of what these flags ask for.
+pub fn untold(args: &DemoArgs) -> Vec<&'static str> {
     if args.engine == EngineChoice::Embedded {
-        return Ok(());
+        return Vec::new();
     }
     let embedded = &args.embedded;
     let asked = [
@@ -106,12 +105,7 @@ pub fn check(args: &DemoArgs) -> Result<(), Failure> {
         ("--no-pre-vote", embedded.no_pre_vote),
         ("--no-check-quorum", embedded.no_check_quorum),
     ];
-    let flags: Vec<&str> = asked.into_iter().filter(|(_, asked)| *asked).map(|(flag, _)| flag).collect();
-    if flags.is_empty() {
-        return Ok(());
-    }
-    let what = format!("a real etcd cannot be told {}", flags.join(", "));
-    Err(Failure::new(Exit::BadInput, what).hint("These need the embedded cluster: leave --engine etcd out."))
+    asked.into_iter().filter(|(_, asked)| *asked).map(|(flag, _)| flag).collect()
 }
 
 impl From<EngineError> for Failure {

@@ -6,6 +6,7 @@
 
 mod cursor;
 mod filter;
+mod lang;
 mod line;
 mod notice;
 mod order;
@@ -22,6 +23,7 @@ use super::{Facts, KeyView, LockIx, LockView};
 
 pub use cursor::{Cursor, Position};
 pub use filter::Filter;
+pub use lang::Lang;
 pub use line::Line;
 pub use notice::{Notice, Toast};
 pub use order::{Listing, Order};
@@ -100,6 +102,8 @@ pub struct Ui {
     pub read_only: bool,
     /// Whether nothing moves that need not.
     pub reduce_motion: bool,
+    /// The language that narrations are read in.
+    pub lang: Lang,
     /// How often leases are asked and the screen is refreshed.
     pub refresh: Refresh,
     pub(crate) version: u64,
@@ -299,8 +303,8 @@ impl Ui {
         counts.into_iter().chain(mark).chain(self.next_picture(facts, drawn_at)).min()
     }
 
-    /// When the picture of the embedded cluster, or of the clients, is to be drawn anew, if it is shown and became
-    /// another one since `drawn_at`.
+    /// When the picture of the embedded cluster, or of the clients, is to be drawn anew, if it is
+    /// shown and became another one since `drawn_at`.
     fn next_picture(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
         // Ways are not drawn to the clock that goes on.
         let (since, after) = match self.screen {

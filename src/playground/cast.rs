@@ -17,6 +17,8 @@ pub struct Cast {
     pub scenario: String,
     /// What it shows, in a sentence.
     pub summary: String,
+    /// The same in Chinese.
+    pub summary_zh: String,
     /// The lock that it is about.
     pub lock: LockOf,
     /// What all its keys begin with.

@@ -62,6 +62,7 @@ fn of_one_lock(clients: u32, habits: &Habits) -> Cast {
     Cast {
         scenario: "company".into(),
         summary: "clients of one lock".into(),
+        summary_zh: String::new(),
         lock: habits.lock(),
         prefix: "/t/".into(),
         clients: (1..=clients).map(|client| (ClientId(client), habits.clone())).collect(),

@@ -15,8 +15,8 @@ use super::expect::{Expectations, Strike, struck};
 use super::scenario::{Cue, Deed, NodeWord, Scenario, Who};
 use super::{Cast, ClientId, Tally};
 use crate::domain::Key;
-use crate::domain::play::{Expected, Moment, Narration, Order, Whom};
-use crate::domain::raft::{ClusterTime, Fault, Life, NodeId, RaftPicture, RaftRole};
+use crate::domain::play::{Expected, Happening, Moment, Narration, Order, Whom};
+use crate::domain::raft::{ClusterTime, Fault, Life, NodeId, NodePicture, RaftPicture, RaftRole};
 
 mod live;
 mod rehearsed;
@@ -35,9 +35,11 @@ pub struct Director {
     lock: Key,
     cues: Vec<Standing>,
     narrations: Vec<Narration>,
-    /// Which of those were told, in order.
-    told: Vec<usize>,
+    /// Which of those was told last.
+    told: Option<usize>,
     expectations: Expectations,
+    /// What is being done to nodes, until it is known to have been done.
+    strikes: Vec<Strike>,
     needs_cluster: bool,
     cluster: Option<RaftPicture>,
 }
@@ -75,8 +77,9 @@ impl Director {
             lock: cast.lock.name().clone(),
             cues: scenario.cues.iter().map(standing).collect(),
             narrations: scenario.narrations.clone(),
-            told: Vec::new(),
+            told: None,
             expectations: Expectations::new(&scenario.wanted, cast),
+            strikes: Vec::new(),
             needs_cluster: scenario.needs.faults,
             cluster: None,
         }
@@ -90,6 +93,11 @@ impl Director {
     /// Takes in what happened.
     pub fn see(&mut self, moment: &Moment) {
         self.expectations.see(moment);
+        if let Happening::Fault(fault) = moment.what
+            && let Some(strike) = struck(fault).and_then(|node| self.take_strike(node))
+        {
+            self.expectations.strike(strike);
+        }
         for standing in self.cues.iter_mut().filter(|standing| standing.due.is_none() && !standing.over) {
             let Some(trigger) = standing.cue.when.filter(|_| moment.at >= standing.from) else { continue };
             // Somebody is somebody of the lock that it is about.
@@ -117,6 +125,8 @@ impl Director {
         let mut due: Vec<usize> = (0..self.cues.len()).filter(|at| self.cues[*at].is_due(now)).collect();
         due.sort_by_key(|at| self.cues[*at].due);
         let mut acts = Vec::new();
+        // What was not done by now could not be done.
+        self.strikes.clear();
         for at in due {
             let Some(deeds) = self.resolved(&self.cues[at].cue.deeds) else {
                 self.cues[at].due = Some(now + AGAIN);
@@ -128,7 +138,7 @@ impl Director {
                 if let Some(narration) = self.narrations.get_mut(number) {
                     narration.at = now;
                 }
-                self.told.push(number);
+                self.told = Some(number);
                 acts.push(Act::Tell(number));
             }
             for act in &deeds {
@@ -136,7 +146,7 @@ impl Director {
                     && let Some(node) = struck(*fault)
                 {
                     let leads = self.node(NodeWord::Leader) == Some(node);
-                    self.expectations.strike(Strike { at: now, node, leads });
+                    self.strikes.push(Strike { at: now, node, leads });
                 }
             }
             acts.extend(deeds);
@@ -146,7 +156,7 @@ impl Director {
 
     /// The narration that was told last.
     pub fn narration(&self) -> Option<&Narration> {
-        self.narrations.get(*self.told.last()?)
+        self.narrations.get(self.told?)
     }
 
     /// All narrations, by the numbers by which they are told.
@@ -157,6 +167,11 @@ impl Director {
     /// How what is expected stands at this time.
     pub fn expected(&self, tally: &Tally, now: ClusterTime) -> Vec<Expected> {
         self.expectations.stand(tally, now)
+    }
+
+    fn take_strike(&mut self, node: NodeId) -> Option<Strike> {
+        let at = self.strikes.iter().position(|strike| strike.node == node)?;
+        Some(self.strikes.swap_remove(at))
     }
 
     /// What these deeds are at the moment; none while one of them is about nobody.
@@ -182,7 +197,7 @@ impl Director {
 
     fn node(&self, word: NodeWord) -> Option<NodeId> {
         let nodes = &self.cluster.as_ref()?.nodes;
-        let of = |life| move |node: &&crate::domain::raft::NodePicture| node.life == life;
+        let of = |life| move |node: &&NodePicture| node.life == life;
         // An old leader that is cut off may still think that it leads.
         let leader = || {
             let leads = nodes.iter().filter(of(Life::Up)).filter(|node| node.role == RaftRole::Leader);

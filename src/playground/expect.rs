@@ -5,7 +5,6 @@
 //! its evidence says so. The rules take in moments as they happen and keep only what they count,
 //! so that a run may be as long as it likes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::{Cast, LockOf, Tally};
@@ -224,6 +223,3 @@ fn point(at: ClusterTime) -> String {
 fn shown(key: &Key) -> String {
     crate::domain::escape::escape(key).into_owned()
 }
-
-/// How often something was seen, by whom.
-type CountBy<K> = BTreeMap<K, u64>;

@@ -18,12 +18,18 @@ use crate::pace::Clock;
 pub(super) struct Title {
     scenario: String,
     summary: String,
+    summary_zh: String,
     lock: LockOf,
 }
 
 impl Title {
     pub fn of(cast: &Cast) -> Self {
-        Self { scenario: cast.scenario.clone(), summary: cast.summary.clone(), lock: cast.lock.clone() }
+        Self {
+            scenario: cast.scenario.clone(),
+            summary: cast.summary.clone(),
+            summary_zh: cast.summary_zh.clone(),
+            lock: cast.lock.clone(),
+        }
     }
 
     /// The lock that it is about.
@@ -54,6 +60,7 @@ impl Desk {
             now,
             scenario: title.scenario.clone(),
             summary: title.summary.clone(),
+            summary_zh: title.summary_zh.clone(),
             lock: title.lock.name().clone(),
             clients: clients.collect(),
             resources: self.tally.ledgers().iter().map(ResourcePicture::from).collect(),

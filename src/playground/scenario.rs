@@ -148,6 +148,7 @@ impl Scenario {
         Cast {
             scenario: self.name.clone(),
             summary: self.summary.clone(),
+            summary_zh: self.summary_zh.clone(),
             // A file whose lock nobody takes is no scenario; a second lock of pairs is a queue.
             lock: about.unwrap_or(LockOf::Queue(lock)),
             prefix: Key::from(prefix),

@@ -13,6 +13,7 @@ use tracing::{debug, warn};
 
 use super::terminal::LateReply;
 use crate::config::{self, Display};
+use crate::model::ui::Lang;
 use crate::view::glyphs::{ASCII, UNICODE};
 use crate::view::theme::{Choice, Depth, Environment, Ground, Palette, Theme, ThemeError};
 
@@ -25,6 +26,8 @@ pub struct Appearance {
     pub theme: Theme,
     /// The names of all themes.
     pub names: Vec<String>,
+    /// The language that the person reads and the terminal can show.
+    pub lang: Lang,
     /// The user's own themes.
     user: Vec<Palette>,
 }
@@ -35,6 +38,7 @@ struct Variables {
     colorterm: Option<String>,
     no_color: Option<String>,
     locale: Option<String>,
+    messages: Option<String>,
 }
 
 impl Appearance {
@@ -55,6 +59,8 @@ impl Appearance {
         }
         let palette = choice.palette(&user)?;
         let glyphs = if display.ascii || !environment.utf8() { &ASCII } else { &UNICODE };
+        let messages = variables.messages.as_deref().filter(|_| glyphs.unicode);
+        let lang = messages.map(Lang::of_locale).unwrap_or_default();
         let theme = Theme::new(&palette, depth)
             .with_glyphs(glyphs)
             .with_motion(!display.reduce_motion)
@@ -62,7 +68,7 @@ impl Appearance {
         let mut names: Vec<String> = Palette::builtin_names().map(String::from).collect();
         let own = user.iter().map(|palette| palette.name().to_owned());
         names.extend(own.filter(|name| Palette::builtin(name).is_none()));
-        Ok((Self { theme, names, user }, late_reply))
+        Ok((Self { theme, names, lang, user }, late_reply))
     }
 
     /// Changes to the theme of this name, if there is one.
@@ -83,6 +89,7 @@ impl Variables {
             colorterm: read("COLORTERM"),
             no_color: read("NO_COLOR"),
             locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(read),
+            messages: ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(read),
         }
     }
 

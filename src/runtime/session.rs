@@ -13,13 +13,14 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use super::appearance::Appearance;
+use super::beside::Beside;
 use super::clock::Clock;
-use super::embedded::Embedded;
 use super::journal::{self, Journal, Line};
-use super::play::Play;
 use super::signals::{Signals, Told};
 use super::terminal::{self, Inputs, Terminal};
 use super::{ExitReason, RuntimeError, logging};
+use crate::domain::play::Order;
+use crate::domain::raft::Fault;
 use crate::domain::{LeaseId, Timestamp};
 use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
@@ -49,9 +50,9 @@ pub struct Session {
     inputs: Inputs,
     wires: Wires,
     /// The cluster embedded in this program, when that is the one that is shown.
-    embedded: Option<Embedded>,
+    embedded: Option<Beside<Fault>>,
     /// The simulated clients, where there are any.
-    play: Option<Play>,
+    play: Option<Beside<Order>>,
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
@@ -112,14 +113,14 @@ impl Session {
 
     /// Shows the insides of a cluster that is embedded in this program.
     #[must_use]
-    pub fn beside(mut self, embedded: Option<Embedded>) -> Self {
+    pub fn beside(mut self, embedded: Option<Beside<Fault>>) -> Self {
         self.embedded = embedded;
         self
     }
 
     /// Shows clients that play.
     #[must_use]
-    pub fn with_play(mut self, play: Option<Play>) -> Self {
+    pub fn with_play(mut self, play: Option<Beside<Order>>) -> Self {
         self.play = play;
         self
     }
@@ -188,8 +189,8 @@ impl Session {
             input = self.inputs.next() => Woken::Hands(input),
             () = terminal::panicked() => Woken::Panic,
             drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
-            observed = Embedded::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
-            observed = Play::observe(self.play.as_mut()) => Woken::Observed(Some(observed)),
+            observed = Beside::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
+            observed = Beside::observe(self.play.as_mut()) => Woken::Observed(Some(observed)),
             observed = self.wires.observations.recv() => Woken::Observed(observed),
             () = logging::logged(), if shows_log => Woken::Logged,
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
@@ -291,7 +292,7 @@ impl Session {
                 }
                 Effect::Fault(fault) => {
                     if let Some(embedded) = &self.embedded {
-                        if let Err(why) = embedded.fault(fault) {
+                        if let Err(why) = embedded.ask(fault) {
                             let what = Observation::FaultDone(fault, Err(why));
                             self.take_in(Stamped { at: self.clock.now(), what });
                         }
@@ -302,7 +303,7 @@ impl Session {
                 }
                 Effect::Order(order) => {
                     if let Some(play) = &self.play {
-                        if let Err(why) = play.order(order.clone()) {
+                        if let Err(why) = play.ask(order.clone()) {
                             let what = Observation::OrderDone(order, Err(why));
                             self.take_in(Stamped { at: self.clock.now(), what });
                         }

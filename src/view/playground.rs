@@ -20,14 +20,14 @@ use super::text::{cluster_clock, escape_text, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::notice;
 use crate::model::Play;
-use crate::model::ui::Ui;
+use crate::model::ui::{Lang, Ui};
 
 /// The rows below the lanes that tell what happened, at least.
 const LOWER: u16 = 6;
 
 /// Draws the screen of a run.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded: bool, size: Size) {
-    let area = draw_narration(canvas, area, play, size);
+    let area = draw_narration(canvas, area, play, ui.lang, size);
     let small = size <= Size::Single;
     let room = area.height.saturating_sub(LOWER);
     let most = if small { room } else { room.min(percent(area.height, 45, 8)) };
@@ -66,12 +66,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded:
 
 /// Draws what the narrator said last on top of an area, or what the run is about; returns what is
 /// left of that.
-fn draw_narration(canvas: &mut Canvas<'_>, area: Rect, play: &Play, size: Size) -> Rect {
+fn draw_narration(canvas: &mut Canvas<'_>, area: Rect, play: &Play, lang: Lang, size: Size) -> Rect {
     let theme = canvas.theme;
     let most = if size <= Size::Single { 2 } else { 3 };
     let (said, role) = match play.narration() {
-        Some(narration) => (&narration.en, Role::Title),
-        None => (&play.picture().summary, Role::Muted),
+        Some(narration) => (lang.of(&narration.en, &narration.zh), Role::Title),
+        None => (lang.of(&play.picture().summary, &play.picture().summary_zh), Role::Muted),
     };
     let said = escape_text(said);
     let columns = usize::from(area.width.saturating_sub(4));
@@ -102,6 +102,7 @@ pub fn draw_empty(canvas: &mut Canvas<'_>, area: Rect, awaited: bool) {
             ("The clients have not begun.", Role::Text),
             ("", Role::Text),
             ("They begin when the cluster answers, which takes a leader.", Role::Muted),
+            ("If they do not, the log (6) says why.", Role::Muted),
         ];
         let lines: Vec<Line<'_>> = lines.into_iter().map(|(text, role)| Line::from(theme.span(text, role))).collect();
         return notice::notice(canvas, area, &lines);

@@ -159,6 +159,9 @@ fn what_cannot_be_played_is_refused_with_what_can() {
     said("play", 128);
     said("play --list zombie", 128);
     said("play zombie --headless", 128);
+    let error = said("demo zombie --for 1s", 128);
+    assert!(error.contains("--headless"), "{error}");
+    said("play zombie --for 1s", 128);
     said("play zombie --hold 3s..1s --headless --for 1s", 128);
 }
 

@@ -17,6 +17,8 @@ pub struct PlayPicture {
     pub scenario: String,
     /// Its summary, one sentence.
     pub summary: String,
+    /// The same in Chinese; empty when there is none.
+    pub summary_zh: String,
     /// The lock that it is about.
     pub lock: Key,
     /// The clients by their numbers; those that were removed are not among them.

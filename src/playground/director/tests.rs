@@ -3,8 +3,7 @@
 use std::time::Duration;
 
 use super::*;
-use crate::domain::play::{Happening, Ill};
-use crate::domain::raft::NodePicture;
+use crate::domain::play::Ill;
 use crate::domain::{Revision, Term};
 use crate::embedded::Config;
 use crate::playground::cast::DEMO;
@@ -20,6 +19,11 @@ fn at(millis: u64) -> ClusterTime {
 
 /// The director of a scenario whose cues are these.
 fn director(cues: &str) -> Director {
+    expecting("fifo", cues)
+}
+
+/// The same when this is expected.
+fn expecting(that: &str, cues: &str) -> Director {
     let text = format!(
         r#"
         name = "test"
@@ -29,7 +33,7 @@ fn director(cues: &str) -> Director {
         cluster = {{ needs = "faults" }}
         clients = [{{ count = 3, recipe = "queue", lock = "jobs" }}]
         at = [{cues}]
-        expect = [{{ that = "fifo" }}]
+        expect = [{{ that = "{that}" }}]
         "#
     );
     let scenario =
@@ -120,6 +124,19 @@ fn nodes_are_those_of_the_picture() {
     director.look(picture(3, Some(2)));
     assert_eq!(acts(&mut director, 3_100), ["start n2"]);
     assert_eq!(acts(&mut director, 4_000), ["isolate n3"]);
+}
+
+#[test]
+fn only_what_was_done_to_a_leader_calls_for_another_one() {
+    let cues = r#"{ time = "1s", do = "kill leader" }"#;
+    let mut director = expecting("new leader within 3s of fault", cues);
+    let stands = |director: &Director| director.expected(&Tally::default(), at(9_000)).remove(0);
+    director.look(picture(2, None));
+    assert_eq!(acts(&mut director, 2_000), ["kill n2"]);
+    assert_eq!(stands(&director).evidence, "nothing was done to a leader");
+    let what = Happening::Fault(Fault::Kill(NodeId(2)));
+    director.see(&Moment { at: at(2_010), lock: Key::default(), client: None, what });
+    assert_eq!(stands(&director).evidence, "after what was done at 2.00 s nobody led for 7.00 s");
 }
 
 #[test]

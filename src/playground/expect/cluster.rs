@@ -74,8 +74,8 @@ impl Judging for NewLeader {
         match self.soon {
             0 => Verdict::new(None, "nothing was done to a leader"),
             soon => {
-                let evidence = format!("{}: another after {} at most", plural(soon, "leader lost"), span(self.slowest));
-                Verdict::new(true, evidence.replace("leader losts", "leaders lost"))
+                let evidence = format!("{} lost: another after {} at most", plural(soon, "leader"), span(self.slowest));
+                Verdict::new(true, evidence)
             }
         }
     }
@@ -141,8 +141,7 @@ pub(super) struct Minority {
     /// The nodes that are cut off from a majority, with what their stores and the furthest of the
     /// others had when that was seen first, and when.
     off: BTreeMap<NodeId, Off>,
-    stood: u64,
-    /// The longest of those that are over.
+    /// The last of those that stood still and are over.
     last: Option<(NodeId, Off)>,
     grew: Option<(NodeId, Off)>,
 }
@@ -223,7 +222,6 @@ impl Minority {
         if off.now > off.at {
             self.grew.get_or_insert((node, off));
         } else if off.others_now > off.others_at {
-            self.stood += 1;
             self.last = Some((node, off));
         }
     }

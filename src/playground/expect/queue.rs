@@ -1,6 +1,8 @@
 //! Whose turn it was, how often it was passed on, and to whom.
 
-use super::{CountBy, Facts, Judging, Scene, Thousandths, Verdict, locks, plural, shown};
+use std::collections::BTreeMap;
+
+use super::{Facts, Judging, Scene, Thousandths, Verdict, locks, plural, shown};
 use crate::domain::Key;
 use crate::domain::play::{ClientId, Happening, Moment};
 
@@ -44,8 +46,7 @@ impl Judging for OneHolder {
             Some(first) => Verdict::new(false, format!("{doubles} times in {acquired}; {first}")),
             None => Verdict::new(
                 (acquired > 0).then_some(true),
-                format!("{} , none began while another client believed it held", plural(acquired, "hold"))
-                    .replace(" ,", ","),
+                format!("{}, none began while another client believed it held", plural(acquired, "hold")),
             ),
         }
     }
@@ -83,7 +84,7 @@ impl Judging for Handoffs {
 struct Turns {
     lock: Key,
     /// With those that take part and never held.
-    of: CountBy<ClientId>,
+    of: BTreeMap<ClientId, u64>,
 }
 
 impl Turns {

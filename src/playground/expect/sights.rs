@@ -33,7 +33,7 @@ struct Change {
     missing: BTreeSet<ClientId>,
 }
 
-/// More changes than this are not kept open.
+/// More changes, or leaders, than this are not kept open.
 const OPEN: usize = 4_096;
 
 impl Changes {
@@ -95,8 +95,18 @@ impl Changes {
             }
         }
         while self.open.len() > OPEN {
-            self.open.pop_front();
+            // One that was missed for too long is remembered, or it would be forgiven.
+            let oldest = self.open.pop_front().filter(|change| at.since(change.since) > self.within);
+            self.late = self.late.take().or(oldest.map(|change| change.missed()));
         }
+    }
+}
+
+impl Change {
+    /// Who did not see it, in words.
+    fn missed(&self) -> String {
+        let who = self.missing.first().map(ToString::to_string).unwrap_or_default();
+        format!("{who} did not see what became of {} at {}", shown(&self.key), point(self.since))
     }
 }
 
@@ -123,11 +133,7 @@ impl Judging for Changes {
 
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let waits = self.open.iter().find(|change| facts.now.since(change.since) > self.within);
-        let waits = waits.map(|change| {
-            let who = change.missing.first().map(ToString::to_string).unwrap_or_default();
-            format!("{who} did not see what became of {} at {}", shown(&change.key), point(change.since))
-        });
-        if let Some(evidence) = self.late.clone().or(waits) {
+        if let Some(evidence) = self.late.clone().or_else(|| waits.map(Change::missed)) {
             return Verdict::new(false, evidence);
         }
         let evidence = match self.seen {
@@ -170,6 +176,11 @@ impl Leader {
         }
     }
 
+    /// Whether this is the lock itself or below it.
+    fn is_of_it(&self, key: &Key) -> bool {
+        key.strip_prefix(&*self.lock).is_some_and(|rest| rest.first().is_none_or(|next| *next == b'/'))
+    }
+
     fn settle(&mut self, at: ClusterTime) {
         while let Some((since, _)) = self.open.pop_front_if(|(_, missing)| missing.is_empty()) {
             let took = at.since(since);
@@ -181,14 +192,25 @@ impl Leader {
                 });
             }
         }
+        while self.open.len() > OPEN {
+            // One that was missed for too long is remembered, or it would be forgiven.
+            let oldest = self.open.pop_front().filter(|(since, _)| at.since(*since) > self.within);
+            self.late = self.late.take().or(oldest.map(|(since, missing)| missed(since, &missing)));
+        }
     }
+}
+
+/// Who does not know a leader, in words.
+fn missed(since: ClusterTime, missing: &BTreeSet<ClientId>) -> String {
+    let who = missing.first().map(ToString::to_string).unwrap_or_default();
+    format!("{who} does not know who took it at {}", point(since))
 }
 
 impl Judging for Leader {
     fn see(&mut self, moment: &Moment, scene: &Scene) {
         let Some(client) = moment.client else { return };
         match &moment.what {
-            Happening::Saw(Sight::Appeared(key, _) | Sight::Changed(key, _)) if key.starts_with(&self.lock) => {
+            Happening::Saw(Sight::Appeared(key, _) | Sight::Changed(key, _)) if self.is_of_it(key) => {
                 self.last.insert(client, moment.at);
                 for (_, missing) in &mut self.open {
                     missing.remove(&client);
@@ -221,10 +243,7 @@ impl Judging for Leader {
 
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let waits = self.open.front().filter(|(since, _)| facts.now.since(*since) > self.within);
-        let waits = waits.map(|(since, missing)| {
-            let who = missing.first().map(ToString::to_string).unwrap_or_default();
-            format!("{who} does not know who took it at {}", point(*since))
-        });
+        let waits = waits.map(|(since, missing)| missed(*since, missing));
         if let Some(evidence) = self.late.clone().or(waits) {
             return Verdict::new(false, evidence);
         }
@@ -365,6 +384,29 @@ mod tests {
         run.tells(5_000, 1, elected);
         run.reach(6_100);
         assert_eq!(run.stands().0, Some(false));
+    }
+
+    #[test]
+    fn the_leader_of_another_lock_is_another() {
+        let mut run = Run::of("leader seen within 1s", WATCHED);
+        run.tells(1_000, 1, Happening::Acquired(Revision(3), Duration::ZERO));
+        for client in [2, 3] {
+            saw(&mut run, 1_100, client, Sight::Appeared(Key::from("/run/lock-2/7"), b"other".to_vec()));
+        }
+        run.reach(2_100);
+        assert_eq!(run.stands(), (Some(false), "client-2 does not know who took it at 1.00 s".into()));
+    }
+
+    #[test]
+    fn what_was_missed_is_not_forgiven_for_all_that_was_missed_since() {
+        let mut run = Run::of("leader seen within 1s", WATCHED);
+        for turn in 0..=OPEN as u64 {
+            run.tells(2_000 * (turn + 1), 1, Happening::Acquired(Revision(3), Duration::ZERO));
+        }
+        let key = || Sight::Appeared(Key::from("/run/lock/7"), b"me".to_vec());
+        saw(&mut run, 9_000_000, 2, key());
+        saw(&mut run, 9_000_000, 3, key());
+        assert_eq!(run.stands(), (Some(false), "client-2 does not know who took it at 2.00 s".into()));
     }
 
     #[test]

@@ -43,6 +43,7 @@ impl Run {
         let cast = Cast {
             scenario: "test".into(),
             summary: "a test".into(),
+            summary_zh: String::new(),
             lock: LockOf::Queue(Key::from(LOCK)),
             prefix: Key::from("/run/"),
             clients: (1..).map(ClientId).zip(clients).collect(),

@@ -37,6 +37,7 @@ fn cast(clients: impl IntoIterator<Item = Habits>) -> Cast {
     Cast {
         scenario: "ills".into(),
         summary: "what is done to clients".into(),
+        summary_zh: String::new(),
         lock: lock(),
         prefix: Key::from("/t/"),
         clients: (1..).map(ClientId).zip(clients).collect(),

@@ -23,54 +23,17 @@ pub(super) struct Wrong {
     pub why: String,
 }
 
+type Checked<T> = Result<T, Wrong>;
+
 /// The most clients there can be.
 const MOST_CLIENTS: u32 = 2_000;
 
-type Checked<T> = Result<T, Wrong>;
-
-/// A time that nobody gave.
+/// The length of leases for which no `ttl` is said.
 const LEASE: Duration = Duration::from_secs(5);
 
 fn wrong<T>(at: &Spanned<T>, why: impl Into<String>) -> Wrong {
     Wrong { at: at.span().start, why: why.into() }
 }
-
-/// The keys that a file can have below its tables, for the document that lists them.
-#[cfg(test)]
-pub(super) const KEYS: [&str; 32] = [
-    "name",
-    "summary",
-    "lock",
-    "needs",
-    "members",
-    "pre_vote",
-    "check_quorum",
-    "delay",
-    "count",
-    "recipe",
-    "second",
-    "value",
-    "ttl",
-    "heartbeat",
-    "hold",
-    "think",
-    "writes",
-    "crash",
-    "crash_one_in",
-    "away",
-    "mistakes",
-    "starts",
-    "stays",
-    "fencing",
-    "time",
-    "when",
-    "after",
-    "every",
-    "do",
-    "say",
-    "that",
-    "summary_zh",
-];
 
 /// Makes a scenario of what a file says.
 pub(super) fn scenario(raw: &Raw) -> Checked<Scenario> {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::domain::play::{ClientId, Happening, Moment};
+use crate::domain::play::{ClientId, Happening, Moment, Whom};
 use crate::nearest;
 
 /// Something that happens in a run and that a cue waits for, such as `client-1 acquires`.
@@ -107,7 +107,7 @@ impl FromStr for Trigger {
         let who = match who {
             "somebody" => Who::Somebody,
             _ => match who.parse() {
-                Ok(crate::domain::play::Whom::Client(client)) => Who::Client(client),
+                Ok(Whom::Client(client)) => Who::Client(client),
                 _ => return Err(unknown(String::new())),
             },
         };

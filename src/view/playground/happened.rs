@@ -40,7 +40,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let newest_first = happened.iter().rev().skip(window.start).take(window.len());
     for (y, happened) in (inner.top()..inner.bottom()).zip(newest_first) {
         let row = Rect { y, height: 1, ..inner };
-        let (said, role) = sentence(happened, play);
+        let (said, role) = sentence(happened, play, ui.lang);
         let room = usize::from(inner.width.saturating_sub(11));
         let line = Line::from(vec![
             theme.span(format!("{:>7}", cluster_clock(happened.moment.at)), Role::Muted),

@@ -86,6 +86,7 @@ pub fn picture() -> PlayPicture {
         now: ClusterTime(20_000_000),
         scenario: "zombie".into(),
         summary: "A client is paused past its lease and wakes believing that it still holds.".into(),
+        summary_zh: "客户端停顿超过租约，醒来仍以为自己持有锁。".into(),
         lock: LOCK.into(),
         clients: vec![
             client(1, Belief::Lost, None, 0, None),
@@ -108,7 +109,7 @@ pub fn picture() -> PlayPicture {
             at: ClusterTime(13_000_000),
             en: "client-1 sleeps through its lease. The store has given the lock to client-2; client-1 cannot know."
                 .into(),
-            zh: "client-1 睡过了它的租约。".into(),
+            zh: "client-1 睡过了它的租约。存储已把锁交给 client-2，而 client-1 无从得知。".into(),
         }),
         expectations: vec![
             expected("no stale write is accepted", Some(true), "1 refused, 0 accepted"),

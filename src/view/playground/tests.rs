@@ -13,8 +13,9 @@ use crate::domain::{Key, Revision};
 use crate::event::Observation;
 use crate::input::action::Blow;
 use crate::input::{Action, Pane, Target};
+use crate::model::ui::Lang;
 use crate::view::testing::*;
-use crate::view::text::is_unsafe;
+use crate::view::text::{is_unsafe, width};
 use crate::view::theme::Role;
 
 /// The playground's screen with this run.
@@ -76,6 +77,31 @@ fn without_a_run_the_screen_says_how_to_get_one() {
     assert!(!cluster.draw(80, 24, &plain()).text().contains("5 Play"), "no tab that leads nowhere");
     cluster.press("5", 80, 24);
     assert_snapshot!(cluster.draw(80, 24, &plain()).crop(Rect::new(0, 1, 80, 14)));
+}
+
+#[test]
+fn who_reads_chinese_is_told_in_chinese_and_the_columns_stand() {
+    let mut cluster = zombie(80, 24);
+    let english = cluster.draw(80, 24, &mono()).text();
+    cluster.model.ui.lang = Lang::Zh;
+    let shot = cluster.draw(80, 24, &mono());
+    let (first, rest) = ("client-1 睡过了它的租约。存储已把锁交给 client-2，而 client-1 无从得知。", "client-2;");
+    assert!(shot.text().contains(first) && !shot.text().contains(rest), "{}", shot.text());
+    assert!(english.contains(rest) && !english.contains("租约"), "{english}");
+    let told = shot.lines().into_iter().find(|line| line.contains("13.0") && line.contains("睡过了"));
+    assert!(told.is_some(), "{}", shot.text());
+    for line in shot.lines() {
+        assert_eq!(width(&line), 80, "{line}");
+    }
+}
+
+#[test]
+fn before_anything_is_told_the_summary_is_read() {
+    let picture = PlayPicture { narration: None, ..sample::picture() };
+    let mut cluster = playing(picture, 120, 36);
+    assert!(cluster.draw(120, 36, &plain()).text().contains("wakes believing that it still holds"));
+    cluster.model.ui.lang = Lang::Zh;
+    assert!(cluster.draw(120, 36, &plain()).text().contains("醒来仍以为自己持有锁"));
 }
 
 #[test]

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life, Moment, Sight};
+use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life, Moment, Narration, Sight};
 use crate::domain::{Key, LeaseId, Revision};
 use crate::model::Play;
 use crate::model::play::{Doing, Happened, Lane};
+use crate::model::ui::Lang;
 use crate::view::client::short;
 use crate::view::text::{Cut, escape, escape_text, fit_bytes, lasting};
 use crate::view::theme::Role;
@@ -15,8 +16,8 @@ const KEY: usize = 48;
 /// What resources are.
 const STORAGE: &str = "storage";
 
-/// What happened, and how it looks.
-pub fn sentence(happened: &Happened, play: &Play) -> (String, Role) {
+/// What happened, and how it looks. What a narrator said is in this language.
+pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) {
     let Happened { moment, lease, doing, .. } = happened;
     let Moment { lock, client, what, .. } = moment;
     let who = client.map_or_else(|| "somebody".to_owned(), |client| client.to_string());
@@ -65,7 +66,7 @@ pub fn sentence(happened: &Happened, play: &Play) -> (String, Role) {
         Happening::Saw(sight) => saw(&who, sight),
         Happening::Term(term) => format!("the cluster has a leader in term {term}"),
         Happening::Fault(fault) => return (format!("to the cluster: {fault}"), Role::Warning),
-        Happening::Told(number) => return (told(play, *number), Role::Title),
+        Happening::Told(number) => return (told(play, *number, lang), Role::Title),
     };
     (said, Role::Text)
 }
@@ -146,9 +147,10 @@ fn saw(who: &str, sight: &Sight) -> String {
     }
 }
 
-fn told(play: &Play, number: usize) -> String {
+fn told(play: &Play, number: usize, lang: Lang) -> String {
     let known = play.narrations().rev().find(|(told, _)| *told == number);
-    known.map_or_else(|| "the narrator speaks".to_owned(), |(_, narration)| escape_text(&narration.en).into_owned())
+    let said = |narration: &Narration| escape_text(lang.of(&narration.en, &narration.zh)).into_owned();
+    known.map_or_else(|| "the narrator speaks".to_owned(), |(_, narration)| said(narration))
 }
 
 /// What a client does, in a word of at most six columns.
@@ -200,7 +202,7 @@ pub fn ahead(play: &Play, key: &Key) -> String {
 mod tests {
     use super::*;
     use crate::domain::Term;
-    use crate::domain::play::{Narration, PlayPicture, ResourcePicture};
+    use crate::domain::play::{PlayPicture, ResourcePicture};
     use crate::domain::raft::{ClusterTime, Fault, NodeId};
     use crate::view::text::is_unsafe;
 
@@ -221,7 +223,7 @@ mod tests {
     fn said(what: Happening) -> String {
         let moment = Moment { at: ClusterTime(0), lock: "/demo/ledger".into(), client: Some(ClientId(1)), what };
         let play = play(vec![moment]);
-        play.happened().back().map(|happened| sentence(happened, &play).0).unwrap_or_default()
+        play.happened().back().map(|happened| sentence(happened, &play, Lang::En).0).unwrap_or_default()
     }
 
     #[test]
@@ -286,7 +288,7 @@ mod tests {
         let at = |what| Moment { at: ClusterTime(0), lock: Key::default(), client: Some(ClientId(1)), what };
         let wakes = |before: Vec<Happening>| {
             let play = play(before.into_iter().chain([Happening::Resumed]).map(at).collect());
-            sentence(play.happened().back().unwrap(), &play).0
+            sentence(play.happened().back().unwrap(), &play, Lang::En).0
         };
         let held = Happening::Acquired(Revision(3), Duration::ZERO);
         let gone = Happening::Dropped(Revision(9), Belief::Holding);
