@@ -15,6 +15,6 @@ pub mod time;
 
 pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
 pub use key::{Key, KeyRange};
-pub use kv::{KeyEvent, KeyValue};
+pub use kv::{KeyEvent, KeyValue, LeaderKey};
 pub use member::{Alarm, AlarmKind, Member, Status};
 pub use time::{Millis, Timestamp};

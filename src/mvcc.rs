@@ -13,6 +13,7 @@ mod lease;
 mod lessor;
 #[cfg(test)]
 mod properties;
+pub mod queue;
 mod range;
 pub mod request;
 pub mod response;

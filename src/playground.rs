@@ -20,6 +20,7 @@ mod contender;
 pub mod dial;
 pub mod director;
 pub mod expect;
+mod habits;
 mod journal;
 mod left;
 #[cfg(test)]
@@ -44,8 +45,9 @@ mod whom;
 pub use crate::domain::play::ClientId;
 pub use cast::Cast;
 pub use company::{Begin, Company, Control, StartError};
-pub use contender::{Contender, Habits, LockOf, Span};
+pub use contender::Contender;
 pub use director::{Directed, Direction, Director};
+pub use habits::{Habits, LockOf, Span};
 pub use publish::View;
 pub use rehearsal::Rehearsal;
 use resource::Written;

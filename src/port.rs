@@ -31,7 +31,7 @@ pub use error::PortError;
 pub use memory::Memory;
 pub use pool::Pool;
 pub use range::{Page, Range, Sort, SortOrder, SortTarget, Want};
-pub use services::{LeaderKey, Services};
+pub use services::Services;
 
 /// What an etcd answers to. Handles are cheap to clone and share their connection.
 pub trait Etcd: Clone + Send + Sync + 'static {

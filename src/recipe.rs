@@ -49,7 +49,7 @@ pub mod testing;
 mod watch;
 mod words;
 
-pub use call::{Answer, Call, Failure, LeaderKey};
+pub use call::{Answer, Call, Failure};
 pub use election::Election;
 pub use election_api::ElectionApi;
 pub use herd::Herd;

@@ -148,7 +148,7 @@ fn a_killed_leader_is_followed_by_another_and_catches_up_when_it_starts_again() 
         let picture = shows(&control, "another leader", |picture| leader(picture).is_some_and(|id| id != first)).await;
         assert!([one, other].contains(&leader(&picture).unwrap()) && picture.terms.len() >= 2, "{picture:#?}");
         put(&client(&engine, one).await, "meanwhile").await;
-        assert!(control.fault(Fault::Kill(first)).await.unwrap_err().contains("does not run"));
+        assert!(control.fault(Fault::Kill(first)).await.unwrap_err().contains("killed already"));
         fault(&control, &format!("start {first}")).await;
         assert!(control.fault(Fault::Start(first)).await.unwrap_err().contains("running already"));
         shows(&control, "it answers", |picture| {

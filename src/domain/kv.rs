@@ -35,6 +35,19 @@ pub enum KeyEvent {
     },
 }
 
+/// What an election is won with, as the Election API hands it out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct LeaderKey {
+    /// The election's name.
+    pub name: Key,
+    /// The leader's key.
+    pub key: Key,
+    /// The revision that created it.
+    pub created: Revision,
+    /// The lease it hangs on.
+    pub lease: LeaseId,
+}
+
 impl KeyEvent {
     /// The key that changed.
     pub fn key(&self) -> &Key {

@@ -45,8 +45,8 @@ pub(super) enum Command {
 
 /// A cluster. When it is dropped its processes are killed.
 ///
-/// The order of the fields is that of their end: first the processes, then who would clear away
-/// after them, then the folder.
+/// The order of the fields is that of their end: first the processes, then the folder, then the
+/// watchman, who clears away what a member that was just being killed still wrote into it.
 #[derive(Debug)]
 pub(super) struct Driver {
     pub members: Vec<Member>,
@@ -143,7 +143,7 @@ impl Driver {
                 Some(answer) = self.answers.recv() => self.seen.take(answer),
                 command = asked.recv() => match command {
                     Some(Command::Fault(fault, answer)) => drop(answer.send(self.fault(fault).await)),
-                    Some(Command::Picture(answer)) => drop(answer.send(self.picture())),
+                    Some(Command::Picture(answer)) => drop(answer.send(self.picture().await)),
                     None => break,
                 },
             }
@@ -174,18 +174,18 @@ impl Driver {
         ClusterTime(0) + self.began.elapsed()
     }
 
-    fn picture(&mut self) -> RaftPicture {
-        self.bury();
+    async fn picture(&mut self) -> RaftPicture {
+        self.bury().await;
         let network = NetworkPicture { cuts: self.network.cuts(), ..NetworkPicture::default() };
         RaftPicture { rules: self.rules, ..self.seen.picture(self.now(), network) }
     }
 
     /// Notices members that ended by themselves.
-    fn bury(&mut self) {
+    async fn bury(&mut self) {
         let now = self.now();
         for member in &mut self.members {
-            if member.process.as_mut().is_some_and(|process| !process.is_running()) {
-                member.process = None;
+            if let Some(ended) = member.process.take_if(|process| !process.is_running()) {
+                let _ = self.watchman.end(ended.group()).await;
                 self.seen.lives(member.id, Life::Killed, now);
                 warn!(member = %member.id, said = member.last_words(), "an etcd has ended by itself");
             }
@@ -193,7 +193,7 @@ impl Driver {
     }
 
     async fn fault(&mut self, fault: Fault) -> Result<(), String> {
-        self.bury();
+        self.bury().await;
         match fault {
             Fault::Kill(id) => self.kill(id).await,
             Fault::Start(id) => match self.life(id)? {
@@ -258,7 +258,7 @@ impl Driver {
     async fn kill(&mut self, id: NodeId) -> Result<(), String> {
         let at = self.place(id)?;
         let Some(mut process) = self.members[at].process.take() else {
-            return Err(format!("{id} is paused or killed: it does not run"));
+            return Err(format!("{id} is killed already: `start {id}` starts it again"));
         };
         process.kill().await;
         let _ = self.watchman.end(process.group()).await;

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::port::{
-    self, Compare, Delete, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Services, Txn, TxnDone, Want,
+    Compare, Delete, Op, OpDone, Operand, Ordering, Page, PortError, Put, Range, Services, Txn, TxnDone, Want,
 };
-use crate::recipe::{Answer, Call, LeaderKey};
+use crate::recipe::{Answer, Call};
 
 /// Makes a call and waits for its answer.
 ///
@@ -56,21 +56,10 @@ pub async fn make(etcd: &impl Services, call: Call) -> Result<Answer, PortError>
         }
         Call::Lock { name, lease } => etcd.lock(name, lease).await.map(|key| Answer::Locked { key }),
         Call::Unlock { key } => etcd.unlock(key).await.map(|_| Answer::Deleted),
-        Call::Campaign { name, lease, value } => {
-            let port::LeaderKey { name, key, created, lease } = etcd.campaign(name, lease, value).await?;
-            Ok(Answer::Elected(LeaderKey { name, key, created, lease }))
-        }
-        Call::Proclaim { leader, value } => {
-            etcd.proclaim(won_with(leader), value).await.map(|done| Answer::Put(done.revision))
-        }
-        Call::Resign { leader } => etcd.resign(won_with(leader)).await.map(|_| Answer::Deleted),
-        Call::Leader { name } => etcd.leader(name).await.map(Answer::Leads),
+        Call::Campaign { name, lease, value } => etcd.campaign(name, lease, value).await.map(Answer::Elected),
+        Call::Proclaim { leader, value } => etcd.proclaim(leader, value).await.map(|done| Answer::Put(done.revision)),
+        Call::Resign { leader } => etcd.resign(leader).await.map(|_| Answer::Deleted),
     }
-}
-
-/// Whether an error says that the lease it was about is gone.
-pub fn is_lease_gone(error: &PortError) -> bool {
-    error.is_lease_gone()
 }
 
 /// Whether an error says no: asking again elsewhere would not help.
@@ -84,10 +73,6 @@ pub fn is_refusal(error: &PortError) -> bool {
             | PortError::TooLarge { .. }
     );
     is_denied || error.is_not_leader()
-}
-
-fn won_with(LeaderKey { name, key, created, lease }: LeaderKey) -> port::LeaderKey {
-    port::LeaderKey { name, key, created, lease }
 }
 
 fn created(key: &Key, by: Revision) -> Compare {

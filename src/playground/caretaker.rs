@@ -61,7 +61,7 @@ impl<D: Dial> Caretaker<D> {
         let mut failed = None;
         while let Some((lease, revoked)) = revoking.next().await {
             match revoked {
-                Err(error) if !calls::is_lease_gone(&error) => failed = Some(error),
+                Err(error) if !error.is_lease_gone() => failed = Some(error),
                 Ok(_) | Err(_) => left.leases.retain(|left| *left != lease),
             }
         }
@@ -88,7 +88,7 @@ impl<D: Dial> Care for Caretaker<D> {
             let Line { etcd, .. } = self.dial.dial(None).await?;
             match calls::make(&etcd, Call::Revoke(lease)).await {
                 Ok(_) => Ok(()),
-                Err(error) if calls::is_lease_gone(&error) => Err(format!("lease {lease} is gone already")),
+                Err(error) if error.is_lease_gone() => Err(format!("lease {lease} is gone already")),
                 Err(error) => Err(error.to_string()),
             }
         };

@@ -9,24 +9,28 @@ use std::pin::Pin;
 use std::time::Duration;
 
 use futures::future::{AbortHandle, Abortable, BoxFuture, FutureExt as _};
-use futures::stream::{BoxStream, FuturesUnordered, StreamExt as _};
+use futures::stream::{FuturesUnordered, StreamExt as _};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 use tracing::debug;
 
 use super::calls;
 use super::dial::{Dial, Line};
-use super::left::{Deed, Left};
+use super::left::{Leaves, Left};
 use super::resource::Ledgers;
 use super::skew::Skew;
 use super::traffic::Traffic;
 use super::{ClientId, Note, Told, What};
+use crate::domain::Revision;
 use crate::domain::play::Ill;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{KeyRange, Revision};
 use crate::pace::Clock;
-use crate::port::{Etcd, PortError, Services, WatchAnswer, WatchRange, WatchStream};
-use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer, WatchId};
+use crate::port::{PortError, Services};
+use crate::recipe::{Answer, Call, CallId, Command, Failure, Input, Recipe, Timer};
+
+mod watching;
+
+use watching::{Watching, follow, next_event};
 
 /// How long a call may take by the cluster's clock. Shorter than a third of the leases, so that
 /// a member that answers nothing is left before the lease has run out.
@@ -79,20 +83,12 @@ enum Connection<E> {
     Down(Option<String>),
 }
 
-/// A watch that is on, or waits for a connection.
-struct Watching {
-    id: WatchId,
-    range: KeyRange,
-    from: Revision,
-    events: Option<BoxStream<'static, Input>>,
-}
-
 /// A call that is under way.
 struct Open {
     endpoint: String,
     /// When it is given up; never when it waits for a turn to come.
     late: Option<ClusterTime>,
-    deed: Deed,
+    leaves: Leaves,
     /// Whether nobody waits for its answer any more.
     orphan: bool,
     abort: AbortHandle,
@@ -164,6 +160,10 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
         if tokio::time::timeout(FAREWELL, farewell).await.is_err() || !self.stopped {
             debug!(client = %self.id, "what it has is left to others to take back");
             self.say(What::Stopped).await;
+        }
+        // What is still under way may have been done.
+        for open in std::mem::take(&mut self.open).into_values() {
+            self.left.note(open.leaves, &Err(Failure::Unanswered));
         }
         self.left
     }
@@ -284,9 +284,9 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
     fn drop_everything(&mut self) {
         self.waiting.clear();
         // A lease that is granted when nobody waits for it any more has to be known all the same.
-        for (_, open) in self.open.extract_if(.., |_, open| open.deed != Deed::Grants) {
+        for (_, open) in self.open.extract_if(.., |_, open| open.leaves != Leaves::Lease) {
             open.abort.abort();
-            self.left.note(open.deed, &Err(Failure::Unanswered));
+            self.left.note(open.leaves, &Err(Failure::Unanswered));
         }
         for open in self.open.values_mut() {
             open.orphan = true;
@@ -354,7 +354,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
                     let late = (!call.is_patient()).then(|| self.around.clock.now() + DEADLINE);
                     let (abort, registration) = AbortHandle::new_pair();
                     let open =
-                        Open { endpoint: line.endpoint.clone(), late, deed: Deed::of(&call), orphan: false, abort };
+                        Open { endpoint: line.endpoint.clone(), late, leaves: Leaves::of(&call), orphan: false, abort };
                     self.open.insert(id, open);
                     let answer = within(self.around.clock.clone(), line.clone(), id, call, late);
                     self.calls.push(Abortable::new(answer, registration).map(Result::ok).boxed());
@@ -389,7 +389,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
         let open = self.open.remove(&call);
         let answer = answer.map_err(|error| {
             debug!(client = %self.id, %error, "a call failed");
-            if calls::is_lease_gone(&error) {
+            if error.is_lease_gone() {
                 return Failure::LeaseGone;
             }
             if calls::is_refusal(&error) {
@@ -399,7 +399,7 @@ impl<R: Recipe + Send, D: Dial> Client<R, D> {
             Failure::Unanswered
         });
         let Some(open) = open else { return };
-        self.left.note(open.deed, &answer);
+        self.left.note(open.leaves, &answer);
         if !open.orphan {
             self.known.push_back(Input::Answer(call, answer));
         }
@@ -448,48 +448,51 @@ async fn within<E: Services>(
     Answered { call, endpoint, answer }
 }
 
-/// The changes of a range as inputs; the last one is that the watch is lost.
-fn follow<E: Etcd>(etcd: E, id: WatchId, range: KeyRange, from: Revision) -> BoxStream<'static, Input> {
-    let ask = WatchRange { id: crate::port::WatchId(1), range, from: Some(from) };
-    let opened = async move {
-        match etcd.watch(ask).await {
-            Ok(stream) => batches(stream, id).boxed(),
-            Err(_) => futures::stream::iter([Input::WatchLost(id)]).boxed(),
-        }
-    };
-    futures::stream::once(opened).flatten().boxed()
-}
-
-fn batches(stream: impl WatchStream, id: WatchId) -> impl futures::Stream<Item = Input> + Send {
-    let batches = futures::stream::unfold(Some(stream), move |stream| async move {
-        let mut stream = stream?;
-        Some(match stream.next().await {
-            Ok(Some(WatchAnswer::Events { changes, .. })) => {
-                let changed = |(revision, event)| Input::Changed { watch: id, revision, event };
-                (changes.into_iter().map(changed).collect(), Some(stream))
-            }
-            Ok(Some(WatchAnswer::Created { .. } | WatchAnswer::Progress { .. })) => (Vec::new(), Some(stream)),
-            Ok(Some(WatchAnswer::Cancelled { .. }) | None) | Err(_) => (vec![Input::WatchLost(id)], None),
-        })
-    });
-    batches.flat_map(futures::stream::iter)
-}
-
-async fn next_event(watch: &mut Option<Watching>) -> Option<Input> {
-    let event = match watch.as_mut().and_then(|watching| watching.events.as_mut()) {
-        Some(events) => events.next().await,
-        None => std::future::pending().await,
-    };
-    if matches!(event, None | Some(Input::WatchLost(_))) {
-        *watch = None;
-    }
-    event
-}
-
 /// What comes of dialling; never anything while nobody dials.
 async fn dialled<E>(line: &mut Connection<E>) -> Result<Line<E>, String> {
     match line {
         Connection::Dialling(dialling) => Pin::new(dialling).await,
         Connection::Up(_) | Connection::Down(_) => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::raft::Speed;
+    use crate::domain::{KeyValue, LeaseId};
+    use crate::pace::Reins;
+    use crate::port::Memory;
+    use crate::recipe::{Part, Watch};
+
+    /// Nobody answers.
+    #[derive(Clone)]
+    struct Nobody;
+
+    impl Dial for Nobody {
+        type Etcd = Memory;
+
+        async fn dial(&self, _: Option<&str>) -> Result<Line<Memory>, String> {
+            Err("nobody answers".into())
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_put_whose_answer_did_not_come_before_the_end_is_left_to_be_looked_for() {
+        let reins = Reins::start(ClusterTime(0), Speed(1000));
+        let (notes, _heard) = mpsc::channel(8);
+        let (ledgers, traffic) = (Ledgers::default(), Traffic::default());
+        let around = Around { clock: reins.clock(), notes, ledgers, traffic };
+        let mut client = Client::new(ClientId(1), Watch::new(b"/a"), Nobody, around);
+        let put = Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE };
+        let (abort, _) = AbortHandle::new_pair();
+        let (endpoint, leaves) = ("memory".into(), Leaves::of(&put));
+        let id = CallId { part: Part::Lock, number: 1 };
+        client.open.insert(id, Open { endpoint, late: None, leaves, orphan: false, abort });
+        client.cut = true;
+        let ended = CancellationToken::new();
+        ended.cancel();
+        let left = client.run(mpsc::channel(1).1, ended).await;
+        assert!(left.has(&KeyValue { key: "/a".into(), value: b"me".to_vec(), ..KeyValue::default() }));
     }
 }

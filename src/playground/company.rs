@@ -11,38 +11,35 @@
 //! Orders are followed by the clients' tasks. Only the revocation of a lease is made by the
 //! company itself, on a connection of its own: it is done to a client and not by it.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use tokio::task::{JoinHandle, JoinSet};
+use tokio::task::JoinHandle;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use super::caretaker::{Care, Caretaker};
-use super::client::{Around, Client};
+use super::caretaker::Caretaker;
 use super::dial::{Dial, Limited};
 use super::journal::Journal;
-use super::left::Left;
 use super::publish::{Desk, Title, View};
 use super::resource::Ledgers;
-use super::tally::{Happening, OfClient};
-use super::{Cast, ClientId, Contender, Habits, Note, Seen, Tally, Told, What, whom};
-use crate::chance::Chance;
+use super::tally::Happening;
+use super::{Cast, ClientId, Note, Seen, Tally};
 use crate::domain::escape::escape;
-use crate::domain::play::{Expected, Ill, Narration, Order, PlayPicture};
+use crate::domain::play::{Expected, Narration, Order, PlayPicture};
 use crate::domain::{Key, KeyRange, Term};
 use crate::pace::Clock;
+
+mod troupe;
+
+use troupe::{Crew, Surroundings, Troupe, resume_panic};
 
 /// Notes that wait for the judge; beyond them clients wait.
 const NOTES: usize = 1024;
 
 /// How many of them the judge takes in at once.
 const AT_ONCE: usize = 64;
-
-/// What is done to a client and waits for it.
-const ILLS: usize = 8;
 
 /// How long the judge waits for the rest of the evidence when the clients are gone.
 const REST: Duration = Duration::from_secs(2);
@@ -106,30 +103,6 @@ struct Open {
     read: bool,
     /// How many times a client took a lock that were not judged yet.
     pending: usize,
-}
-
-/// The clients and what it takes to have more of them.
-struct Troupe {
-    view: View,
-    crew: Mutex<Crew>,
-    hire: Hire,
-    care: Box<dyn Care>,
-    /// What those do that join.
-    model: Option<Habits>,
-    notes: mpsc::WeakSender<Note>,
-}
-
-/// Lets one more client begin.
-type Hire = Box<dyn Fn(&mut Crew, ClientId, Habits) + Send + Sync>;
-
-#[derive(Default)]
-struct Crew {
-    clients: JoinSet<Left>,
-    ills: BTreeMap<ClientId, mpsc::Sender<Ill>>,
-    /// What those left that ended.
-    left: Left,
-    /// Whether the run is over and nobody can join any more.
-    over: bool,
 }
 
 impl Company {
@@ -277,100 +250,6 @@ impl Control {
     }
 }
 
-impl Troupe {
-    async fn order(&self, order: Order) -> Result<(), String> {
-        match order {
-            Order::Add(count) => self.add(count),
-            Order::Client(whom, ill) => {
-                let client = self.view.look(|tally| {
-                    let client = whom::meant(tally, self.view.lock(), whom)?;
-                    whom::possible(tally, client, ill).map(|()| client)
-                })?;
-                self.suffer(client, ill).await
-            }
-        }
-    }
-
-    async fn suffer(&self, client: ClientId, ill: Ill) -> Result<(), String> {
-        if ill == Ill::Revoke {
-            let lease = self.view.look(|tally| tally.clients().get(&client).map(OfClient::lease));
-            self.care.revoke(lease.unwrap_or_default()).await?;
-            if let Some(notes) = self.notes.upgrade() {
-                let told = Told { at: self.view.now(), client, what: What::Suffers(ill) };
-                // When nobody reads it the run is over.
-                let _ = notes.send(Note::Client(told)).await;
-            }
-            return Ok(());
-        }
-        let ills = self.crew().ills.get(&client).cloned();
-        match ills {
-            Some(ills) => ills.send(ill).await.map_err(|_| format!("{client} has ended")),
-            None => Err(format!("there is no {client}")),
-        }
-    }
-
-    fn add(&self, count: u16) -> Result<(), String> {
-        let mut crew = self.crew();
-        if crew.over {
-            return Err("the run is over".into());
-        }
-        crew.reap();
-        let (habits, ids) = {
-            let tally = &mut self.view.desk().tally;
-            let next = ClientId(tally.clients().keys().last().map_or(1, |last| last.0 + 1));
-            let (habits, ids) = whom::joining(self.model.as_ref(), self.view.lock(), next, count)?;
-            for id in &ids {
-                tally.join(*id, &habits);
-            }
-            (habits, ids)
-        };
-        for id in ids {
-            (self.hire)(&mut crew, id, habits.clone());
-        }
-        Ok(())
-    }
-
-    fn crew(&self) -> MutexGuard<'_, Crew> {
-        self.crew.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Crew {
-    /// Keeps what those left that have ended.
-    fn reap(&mut self) {
-        while let Some(ended) = self.clients.try_join_next() {
-            self.left.extend(resume_panic(ended).unwrap_or_default());
-        }
-        self.ills.retain(|_, ills| !ills.is_closed());
-    }
-}
-
-/// What all clients stand in.
-struct Surroundings {
-    clock: Clock,
-    notes: mpsc::Sender<Note>,
-    ledgers: Ledgers,
-    view: View,
-    leave: CancellationToken,
-    seed: u64,
-}
-
-impl Surroundings {
-    fn hire<D: Dial>(&self, crew: &mut Crew, id: ClientId, habits: Habits, dial: D) {
-        let around = Around {
-            clock: self.clock.clone(),
-            notes: self.notes.clone(),
-            ledgers: self.ledgers.clone(),
-            traffic: self.view.look(|tally| tally.traffic(&habits.lock())),
-        };
-        let contender = Contender::new(habits, Chance::new(self.seed, u64::from(id.0)));
-        let client = Client::new(id, contender, dial, around);
-        let (ills, done) = mpsc::channel(ILLS);
-        crew.ills.insert(id, ills);
-        crew.clients.spawn(client.run(done, self.leave.clone()));
-    }
-}
-
 /// Whether nobody was there when the store was first read.
 fn is_free(tally: &Tally, prefix: &Key) -> Result<(), StartError> {
     let (some, all) = tally.found();
@@ -407,12 +286,5 @@ fn take_in(tally: &mut Tally, note: Note) {
         Note::Store(at, Seen::Changed(changes)) => tally.changed(at, &changes),
         Note::Store(at, Seen::Term(term)) => tally.term_led(at, term),
         Note::Store(_, Seen::Listed { revision, keys }) => tally.listed(revision, &keys),
-    }
-}
-
-fn resume_panic<T>(ended: Result<T, tokio::task::JoinError>) -> Option<T> {
-    match ended {
-        Err(ended) if ended.is_panic() => std::panic::resume_unwind(ended.into_panic()),
-        ended => ended.ok(),
     }
 }

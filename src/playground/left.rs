@@ -1,21 +1,19 @@
 //! What a client leaves in the store, for who tidies up behind it.
 //!
 //! What hangs on a lease goes with it, so of that the lease is enough. What hangs on nothing, such
-//! as a published configuration or the key of a client that puts first and takes a lease later, is
-//! known by the revisions that the client's puts made. Of a put that was not answered, the key and
-//! its value have to do.
+//! as the key of a client that puts first and takes a lease later, is known by the revisions that
+//! the client's puts made. Of a put that was not answered, the key and its value have to do.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::domain::{Key, KeyValue, LeaseId, Revision};
 use crate::recipe::{Answer, Call, Failure};
 
-/// How many leases, revisions and doubtful puts of one client are known: the first revision and
-/// the latest of all.
+/// How many revisions of one client are known: the first and the latest.
 const KEPT: usize = 4096;
 
-/// How many leases of one client can still be there.
-const LEASES: usize = 64;
+/// How many of its leases, and of its doubtful puts: the latest. Older leases have mostly run out.
+const LATEST: usize = 64;
 
 /// What a client leaves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,53 +26,53 @@ pub struct Left {
     doubtful: VecDeque<(Key, Vec<u8>)>,
 }
 
-/// What of a call matters to who tidies up.
+/// What a call leaves, for who tidies up.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Deed {
-    /// A lease is granted.
-    Grants,
-    /// A lease is revoked.
-    Revokes(LeaseId),
-    /// A key is put that hangs on nothing.
-    Puts(Key, Vec<u8>),
-    /// Nothing of it.
-    Other,
+pub enum Leaves {
+    /// A lease.
+    Lease,
+    /// One lease less.
+    NoLease(LeaseId),
+    /// A key with this value, which hangs on nothing.
+    Key(Key, Vec<u8>),
+    /// Nothing, or what goes with a lease.
+    Nothing,
 }
 
-impl Deed {
-    /// What of this call matters.
+impl Leaves {
+    /// What this call leaves if it is done.
     pub fn of(call: &Call) -> Self {
         match call {
-            Call::Grant { .. } => Self::Grants,
-            Call::Revoke(lease) => Self::Revokes(*lease),
+            Call::Grant { .. } => Self::Lease,
+            Call::Revoke(lease) => Self::NoLease(*lease),
             Call::Create { key, value, lease } | Call::Put { key, value, lease } if lease.is_none() => {
-                Self::Puts(key.clone(), value.clone())
+                Self::Key(key.clone(), value.clone())
             }
-            _ => Self::Other,
+            _ => Self::Nothing,
         }
     }
 }
 
 impl Left {
     /// Takes in what became of a call.
-    pub fn note(&mut self, deed: Deed, answer: &Result<Answer, Failure>) {
-        match (deed, answer) {
+    pub fn note(&mut self, leaves: Leaves, answer: &Result<Answer, Failure>) {
+        match (leaves, answer) {
             (_, Ok(Answer::Granted { lease, .. })) => {
-                if self.leases.len() == LEASES {
+                if self.leases.len() == LATEST {
                     self.leases.pop_front();
                 }
                 self.leases.push_back(*lease);
             }
-            (Deed::Revokes(lease), Ok(_) | Err(Failure::LeaseGone)) => self.leases.retain(|left| *left != lease),
-            (Deed::Puts(..), Ok(Answer::Put(revision))) => self.make(*revision),
+            (Leaves::NoLease(lease), Ok(_) | Err(Failure::LeaseGone)) => self.leases.retain(|left| *left != lease),
+            (Leaves::Key(..), Ok(Answer::Put(revision))) => self.make(*revision),
             // Of an older key it is somebody else's, or one of the doubtful.
-            (Deed::Puts(..), Ok(Answer::Created { revision, created, .. })) if revision == created => {
+            (Leaves::Key(..), Ok(Answer::Created { revision, created, .. })) if revision == created => {
                 self.make(*created);
             }
-            (Deed::Puts(key, value), Err(Failure::Unanswered)) => {
+            (Leaves::Key(key, value), Err(Failure::Unanswered)) => {
                 let put = (key, value);
                 if !self.doubtful.contains(&put) {
-                    if self.doubtful.len() == LEASES {
+                    if self.doubtful.len() == LATEST {
                         self.doubtful.pop_front();
                     }
                     self.doubtful.push_back(put);
@@ -120,8 +118,8 @@ mod tests {
         Answer::Put(Revision(revision))
     }
 
-    fn puts() -> Deed {
-        Deed::of(&Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE })
+    fn puts() -> Leaves {
+        Leaves::of(&Call::Put { key: "/a".into(), value: b"me".to_vec(), lease: LeaseId::NONE })
     }
 
     fn there(created: i64, value: &str) -> KeyValue {
@@ -133,12 +131,12 @@ mod tests {
     fn a_lease_is_left_until_it_is_known_to_be_gone() {
         let mut left = Left::default();
         let granted = |lease| Ok(Answer::Granted { lease: LeaseId(lease), ttl: std::time::Duration::from_secs(5) });
-        left.note(Deed::Other, &granted(1));
-        left.note(Deed::Other, &granted(2));
-        left.note(Deed::Revokes(LeaseId(1)), &Err(Failure::Unanswered));
+        left.note(Leaves::Nothing, &granted(1));
+        left.note(Leaves::Nothing, &granted(2));
+        left.note(Leaves::NoLease(LeaseId(1)), &Err(Failure::Unanswered));
         assert_eq!(left.leases, [LeaseId(1), LeaseId(2)]);
-        left.note(Deed::Revokes(LeaseId(1)), &Err(Failure::LeaseGone));
-        left.note(Deed::Revokes(LeaseId(2)), &Ok(Answer::Revoked));
+        left.note(Leaves::NoLease(LeaseId(1)), &Err(Failure::LeaseGone));
+        left.note(Leaves::NoLease(LeaseId(2)), &Ok(Answer::Revoked));
         assert!(left.leases.is_empty());
     }
 

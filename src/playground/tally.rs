@@ -434,17 +434,6 @@ impl Tally {
     }
 }
 
-impl LockOf {
-    /// Whether a key is one of this lock's.
-    pub fn has(&self, key: &Key) -> bool {
-        match self {
-            Self::Queue(name) => key.strip_prefix(&**name).is_some_and(|rest| rest.starts_with(b"/")),
-            Self::SingleKey(name) => name == key,
-            Self::Watched(_) => false,
-        }
-    }
-}
-
 /// A lock's name in words.
 fn name(lock: &LockOf) -> String {
     lock.name().escape_ascii().to_string()

@@ -3,19 +3,15 @@
 //! Who holds is asked of the store's history, not of the clients. Each no is a sentence that says
 //! what to do instead.
 
-use std::time::Duration;
-
 use super::tally::OfClient;
 use super::{ClientId, Habits, LockOf, Tally};
 use crate::domain::escape::escape;
+use crate::domain::play::order::SHORTEST_HEARTBEAT;
 use crate::domain::play::{Ill, Life, Whom};
 use crate::recipe::Belief;
 
 /// How many clients can ever take part in a run.
 pub(super) const MOST: u32 = 10_000;
-
-/// Heartbeats closer together than this would be all that a client does.
-const SHORTEST: Duration = Duration::from_millis(10);
 
 /// The client that is meant.
 ///
@@ -58,7 +54,7 @@ fn longest_waiting(tally: &Tally, lock: &LockOf) -> Option<ClientId> {
 /// In words, why not and what can be done.
 pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), String> {
     let Some(client) = tally.clients().get(&id) else { return Err(format!("there is no {id}")) };
-    let is_in_doubt = |client: &OfClient| matches!(client.standing.belief, Belief::Waiting | Belief::Holding);
+    let takes_part = |client: &OfClient| matches!(client.standing.belief, Belief::Waiting | Belief::Holding);
     let no = match (client.life, ill) {
         _ if client.removed => format!("{id} was removed: `add 1` brings another one"),
         (Life::Stopped, _) => format!("{id} has ended: `add 1` brings another one"),
@@ -70,12 +66,12 @@ pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), Stri
         (Life::Up, Ill::Resume) => format!("{id} does not stand still: `pause {id}` stops it"),
         (_, Ill::Cut) if client.cut => format!("the link of {id} is cut already: `mend {id}` mends it"),
         (_, Ill::Mend) if !client.cut => format!("the link of {id} is not cut: `cut {id}` cuts it"),
-        (_, Ill::Release) if !is_in_doubt(client) => {
+        (_, Ill::Release) if !takes_part(client) => {
             format!("{id} neither holds nor waits: there is nothing that it could release")
         }
         (_, Ill::Revoke) if client.lease().is_none() => format!("{id} has no lease now: wait until it has one"),
-        (_, Ill::Heartbeat(every)) if every < SHORTEST => {
-            format!("heartbeats {every:?} apart are too close: leave at least {SHORTEST:?} in between")
+        (_, Ill::Heartbeat(every)) if every < SHORTEST_HEARTBEAT => {
+            format!("heartbeats {every:?} apart are too close: leave at least {SHORTEST_HEARTBEAT:?} in between")
         }
         _ => return Ok(()),
     };

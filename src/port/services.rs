@@ -7,7 +7,7 @@
 use std::future::Future;
 
 use super::{Etcd, Header, PortError};
-use crate::domain::{Key, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyValue, LeaderKey, LeaseId};
 
 /// An etcd with these services. A lease of [`LeaseId::NONE`] lets the server grant one of 60 s,
 /// which nobody renews; it renews none of the caller's either.
@@ -36,19 +36,6 @@ pub trait Services: Etcd {
     fn resign(&self, leader: LeaderKey) -> impl Future<Output = Result<Header, PortError>> + Send;
     /// The key of whoever leads; `None` when nobody does.
     fn leader(&self, name: Key) -> impl Future<Output = Result<Option<KeyValue>, PortError>> + Send;
-}
-
-/// What an election is won with.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeaderKey {
-    /// The election's name.
-    pub name: Key,
-    /// The leader's key.
-    pub key: Key,
-    /// The revision that created it.
-    pub created: Revision,
-    /// The lease it hangs on.
-    pub lease: LeaseId,
 }
 
 /// etcd `concurrency/election.go`, `ErrElectionNoLeader`.

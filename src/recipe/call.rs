@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 
 /// Something asked of the cluster.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -99,7 +99,8 @@ pub enum Call {
         /// What to proclaim.
         value: Vec<u8>,
     },
-    /// Proclaim another value as the leader (`v3electionpb.Election/Proclaim`).
+    /// Proclaim another value as the leader (`v3electionpb.Election/Proclaim`); who does not lead
+    /// by this key any more is refused.
     Proclaim {
         /// What the election was won with.
         leader: LeaderKey,
@@ -111,11 +112,6 @@ pub enum Call {
         /// What the election was won with.
         leader: LeaderKey,
     },
-    /// Ask who leads (`v3electionpb.Election/Leader`).
-    Leader {
-        /// The election's name.
-        name: Key,
-    },
 }
 
 impl Call {
@@ -123,19 +119,6 @@ impl Call {
     pub const fn is_patient(&self) -> bool {
         matches!(self, Self::Lock { .. } | Self::Campaign { .. })
     }
-}
-
-/// What an election is won with, as the Election API hands it out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct LeaderKey {
-    /// The election's name.
-    pub name: Key,
-    /// The leader's key.
-    pub key: Key,
-    /// The revision that created it.
-    pub created: Revision,
-    /// The lease it hangs on.
-    pub lease: LeaseId,
 }
 
 /// What a call is answered.
@@ -172,7 +155,7 @@ pub enum Answer {
     },
     /// The own key is gone.
     Deleted,
-    /// The key was put, which made this revision.
+    /// The key was put, or the value proclaimed, which made this revision.
     Put(Revision),
     /// Whether the own key was still there, and has the new value.
     Updated(bool),
@@ -190,8 +173,6 @@ pub enum Answer {
     },
     /// The election is won.
     Elected(LeaderKey),
-    /// Who leads; none when nobody does.
-    Leads(Option<KeyValue>),
 }
 
 /// Why a call was not answered.

@@ -11,8 +11,8 @@
 use std::time::Duration;
 
 use super::served::{Served, Service};
-use super::{Answer, Call, LeaderKey};
-use crate::domain::{Key, LeaseId};
+use super::{Answer, Call};
+use crate::domain::{Key, LeaderKey, LeaseId};
 
 /// A candidate by the Election API.
 pub type ElectionApi = Served<ElectionService>;
@@ -96,17 +96,17 @@ mod tests {
         assert!(client.writes_itself());
         let (id, call) = calls(&client.step(NOW, Input::Timer(Timer::Write))).remove(0);
         assert_eq!(call, Call::Proclaim { leader: leader_key(), value: b"me #1".to_vec() });
-        let commands = client.step(NOW, Input::Answer(id, Ok(Answer::Updated(true))));
+        let commands = client.step(NOW, Input::Answer(id, Ok(Answer::Put(Revision(31)))));
         assert_eq!(set(&commands, Timer::Write), Some(NOW + EVERY));
         assert_eq!(client.standing().belief, Belief::Holding);
     }
 
     #[test]
     fn a_proclamation_that_is_refused_comes_from_no_leader() {
-        for refused in [Ok(Answer::Updated(false)), Err(Failure::Refused), Err(Failure::LeaseGone)] {
+        for refused in [Failure::Refused, Failure::LeaseGone] {
             let mut client = leader();
             let (id, _) = calls(&client.step(NOW, Input::Timer(Timer::Write))).remove(0);
-            assert_eq!(beliefs(&client.step(NOW, Input::Answer(id, refused))), [Belief::Lost]);
+            assert_eq!(beliefs(&client.step(NOW, Input::Answer(id, Err(refused)))), [Belief::Lost]);
         }
     }
 

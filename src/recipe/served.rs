@@ -112,7 +112,7 @@ impl<S: Service> Served<S> {
         self.state = State::Holding(None);
         match answer {
             // The server refuses what does not come from the leader.
-            Ok(Answer::Updated(false)) | Err(Failure::LeaseGone | Failure::Refused) => self.lose(),
+            Err(Failure::LeaseGone | Failure::Refused) => self.lose(),
             Ok(_) | Err(Failure::Unanswered) => self.words.set(now),
         }
     }

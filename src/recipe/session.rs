@@ -7,11 +7,10 @@
 //!                  Stop: whatever is granted yet is revoked ──┘
 //! ```
 //!
-//! As `Session` of etcd's `client/v3/concurrency` it renews every third of the TTL, unless it is told
-//! otherwise. It does not
-//! wait for the server to say that the lease is gone: what was granted counts from the moment
-//! the call was sent, so that a client stops believing before the server may give its lock
-//! to another.
+//! As `Session` of etcd's `client/v3/concurrency` it renews every third of the TTL, unless it is
+//! told otherwise. It does not wait for the server to say that the lease is gone: what was granted
+//! counts from the moment the call was sent, so that a client stops believing before the server
+//! may give its lock to another.
 
 use std::time::Duration;
 

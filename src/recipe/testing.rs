@@ -1,16 +1,16 @@
 //! For tests of recipes: a store that knows their calls, leases, and its history; and ways to
 //! find something among commands.
 //!
-//! The store answers at once and in order, except those who wait for a turn; delays, losses and the order of things are for the
-//! tests to choose.
+//! The store answers at once and in order, except those who wait for a turn; delays, losses and
+//! the order of things are for the tests to choose.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Answer, Belief, Call, CallId, Command, Failure, LeaderKey, Timer, WatchId};
+use super::{Answer, Belief, Call, CallId, Command, Failure, Timer, WatchId};
 use crate::domain::play::Sight;
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 
 /// The store.
 #[derive(Clone, Debug, Default)]
@@ -114,9 +114,11 @@ impl Store {
             }
             Call::Resign { leader: LeaderKey { key, created, .. } } => self.ask(now, &Call::Delete { key, created }),
             Call::Proclaim { leader: LeaderKey { key, created, lease, .. }, value } => {
-                self.ask(now, &Call::Update { key, created, value, lease })
+                match self.ask(now, &Call::Update { key, created, value, lease })? {
+                    Answer::Updated(true) => Ok(Answer::Put(self.revision)),
+                    _ => Err(Failure::Refused),
+                }
             }
-            Call::Leader { name } => Ok(Answer::Leads(self.first(&[&*name, b"/"].concat()).cloned())),
             Call::Lock { .. } | Call::Campaign { .. } => panic!("it waits for its turn: see `enqueue`"),
         }
     }

@@ -3,11 +3,11 @@
 
 use std::fmt;
 
-use lockscope::domain::{Alarm, Key, KeyValue, LeaseId, Member, Revision, Status};
+use lockscope::domain::{Alarm, Key, KeyValue, LeaderKey, LeaseId, Member, Revision, Status};
 use lockscope::port::memory::{self, Memory};
 use lockscope::port::{
-    Client, Delete, Deleted, Etcd, Granted, Header, LeaderKey, Page, PortError, Put, Range, Services, TimeToLive, Txn,
-    TxnDone, WatchAnswer, WatchId, WatchRange, WatchStream, Written, client,
+    Client, Delete, Deleted, Etcd, Granted, Header, Page, PortError, Put, Range, Services, TimeToLive, Txn, TxnDone,
+    WatchAnswer, WatchId, WatchRange, WatchStream, Written, client,
 };
 
 use crate::common::{self, block_on, clock, compact, on_every_etcd};

@@ -236,7 +236,6 @@ impl Embedded {
             (Call::KeepAlive(_), Told::Lease(lease)) => Ok(Answer::Renewed(lease.granted > 0)),
             (Call::Look { key, created, queue }, Told::Nothing) => requests::look(&read(), key, *created, queue),
             (Call::List { range }, Told::Nothing) => requests::list(&read(), range),
-            (Call::Leader { name }, Told::Nothing) => requests::leader(&read(), name),
             _ => Err(Failure::Refused),
         }
     }

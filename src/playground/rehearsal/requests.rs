@@ -2,12 +2,11 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 use crate::mvcc::{
-    Compare, CompareResult, CompareTarget, DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request,
-    Response, SortOrder, SortTarget, Store, TxnRequest,
+    DeleteRequest, Error, Op, OpResponse, PutRequest, RangeRequest, Request, Response, Store, TxnRequest, queue,
 };
-use crate::recipe::{Answer, Call, Failure, LeaderKey};
+use crate::recipe::{Answer, Call, Failure};
 
 /// What of a call has to be agreed on; none when it is a question. `lease` is the id for a
 /// lease that is granted.
@@ -17,14 +16,12 @@ pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
         Call::Revoke(lease) => Some(Request::Revoke { lease: *lease }),
         Call::Create { key, value, lease } => {
             let put = PutRequest { key: key.clone(), value: value.clone(), lease: *lease, ..PutRequest::default() };
-            let get = RangeRequest { range: KeyRange::single(key), keys_only: true, ..RangeRequest::default() };
+            let get = RangeRequest { keys_only: true, ..queue::get(key) };
             let (success, failure) = (vec![Op::Put(put)], vec![Op::Range(get)]);
-            Some(Request::Txn(TxnRequest { compare: vec![created(key, Revision(0))], success, failure }))
+            Some(Request::Txn(TxnRequest { compare: vec![queue::created_at(key, Revision(0))], success, failure }))
         }
-        Call::Delete { key, created: by } => {
-            let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
-            let (compare, success) = (vec![created(key, *by)], vec![Op::Delete(delete)]);
-            Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
+        Call::Delete { key, created } | Call::Resign { leader: LeaderKey { key, created, .. } } => {
+            Some(Request::Txn(queue::delete_if(key, *created)))
         }
         Call::Put { key, value, lease } => Some(Request::Put(PutRequest {
             key: key.clone(),
@@ -32,31 +29,13 @@ pub fn write(call: &Call, lease: LeaseId) -> Option<Request> {
             lease: *lease,
             ..PutRequest::default()
         })),
-        Call::Update { key, created: by, value, lease } => {
-            let put = PutRequest { key: key.clone(), value: value.clone(), lease: *lease, ..PutRequest::default() };
-            let (compare, success) = (vec![created(key, *by)], vec![Op::Put(put)]);
-            Some(Request::Txn(TxnRequest { compare, success, failure: Vec::new() }))
+        Call::Update { key, created, value, lease }
+        | Call::Proclaim { leader: LeaderKey { key, created, lease, .. }, value } => {
+            Some(Request::Txn(queue::put_if(key, *created, value.clone(), *lease)))
         }
         Call::Unlock { key } => Some(Request::Delete(DeleteRequest { range: KeyRange::single(key), prev_kv: false })),
-        Call::Proclaim { leader: LeaderKey { key, created, lease, .. }, value } => write(
-            &Call::Update { key: key.clone(), created: *created, value: value.clone(), lease: *lease },
-            LeaseId::NONE,
-        ),
-        Call::Resign { leader: LeaderKey { key, created, .. } } => {
-            write(&Call::Delete { key: key.clone(), created: *created }, LeaseId::NONE)
-        }
-        Call::KeepAlive(_)
-        | Call::Look { .. }
-        | Call::List { .. }
-        | Call::Lock { .. }
-        | Call::Campaign { .. }
-        | Call::Leader { .. } => None,
+        Call::KeepAlive(_) | Call::Look { .. } | Call::List { .. } | Call::Lock { .. } | Call::Campaign { .. } => None,
     }
-}
-
-fn created(key: &Key, by: Revision) -> Compare {
-    let (range, result) = (KeyRange::single(key), CompareResult::Equal);
-    Compare { range, result, target: CompareTarget::Create(by) }
 }
 
 /// The answer to a call that was agreed on.
@@ -99,31 +78,10 @@ pub fn list(store: &Store, range: &KeyRange) -> Result<Answer, Failure> {
 
 /// Looks at a queue in a member's store.
 pub fn look(store: &Store, key: &Key, created: Revision, queue: &Key) -> Result<Answer, Failure> {
-    let of = |range| RangeRequest { range, keys_only: true, ..RangeRequest::default() };
-    let own = store.range(&of(KeyRange::single(key))).map_err(|_| Failure::Refused)?;
-    let older = RangeRequest {
-        limit: 1,
-        sort_order: SortOrder::Descend,
-        sort_target: SortTarget::Create,
-        // Of 0 the store makes no bound; nothing is created at -1.
-        max_create_revision: Revision(if created.0 > 1 { created.0 - 1 } else { -1 }),
-        ..of(KeyRange::prefix(queue))
-    };
-    let older = store.range(&older).map_err(|_| Failure::Refused)?;
+    let keys_of = |ask| store.range(&RangeRequest { keys_only: true, ..ask }).map_err(|_| Failure::Refused);
+    let own = keys_of(queue::get(key))?;
+    let older = keys_of(queue::last_before(KeyRange::prefix(queue), created))?;
     let present = own.kvs.iter().any(|kv| kv.create_revision == created);
     let ahead = older.kvs.first().map(|kv| kv.key.clone());
     Ok(Answer::Looked { revision: own.revision, present, ahead })
-}
-
-/// Reads who leads an election, in a member's store.
-pub fn leader(store: &Store, name: &Key) -> Result<Answer, Failure> {
-    let first = RangeRequest {
-        range: KeyRange::prefix(&[name, &b"/"[..]].concat()),
-        limit: 1,
-        sort_order: SortOrder::Ascend,
-        sort_target: SortTarget::Create,
-        ..RangeRequest::default()
-    };
-    let found = store.range(&first).map_err(|_| Failure::Refused)?;
-    Ok(Answer::Leads(found.kvs.first().map(|kv| KeyValue::clone(kv))))
 }

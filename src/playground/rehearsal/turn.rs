@@ -14,11 +14,12 @@
 
 use std::time::Duration;
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
-use crate::recipe::{Answer, Call, Failure, LeaderKey};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
+use crate::mvcc::queue;
+use crate::recipe::{Answer, Call, Failure};
 
-/// How long the lease of a caller without one lives (etcd `concurrency/session.go`).
-const SESSION: Duration = Duration::from_mins(1);
+/// How long the lease of a caller without one lives.
+const SESSION: Duration = Duration::from_secs(queue::SESSION_TTL.unsigned_abs());
 
 /// A caller's turn to come.
 #[derive(Clone, Debug)]
@@ -114,11 +115,11 @@ impl Turn {
     }
 
     fn queue(&self) -> Key {
-        Key::from([&*self.name, b"/"].concat())
+        queue::of(&self.name).start
     }
 
     fn key(&self) -> Key {
-        Key::from([&*self.queue(), self.lease.to_string().as_bytes()].concat())
+        queue::place(&self.name, self.lease)
     }
 
     fn enter(&mut self) -> Next {

@@ -8,7 +8,7 @@ use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, KeyEvent, Revision};
 use crate::playground::LockOf;
 
-/// How many keys are known of which the last change is looked up; those that changed last.
+/// Of how many keys the last change is known; of more, of those that were heard of last.
 const KEPT: usize = 4096;
 
 /// Of longer values nothing is told.

@@ -3,10 +3,10 @@
 use etcd_client::{LockOptions, ProclaimOptions, ResignOptions};
 
 use super::Client;
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 use crate::port::convert;
 use crate::port::error::{name_of, range_name};
-use crate::port::{Header, LeaderKey, PortError, Services};
+use crate::port::{Header, PortError, Services};
 
 impl Services for Client {
     async fn lock(&self, name: Key, lease: LeaseId) -> Result<Key, PortError> {

@@ -3,28 +3,25 @@
 
 use tonic::Status;
 
-use super::{Memory, NAME, convert, header};
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use super::{Memory, NAME, header};
+use crate::domain::{Key, KeyRange, KeyValue, LeaderKey, LeaseId, Revision};
 use crate::mvcc::{
-    self, Compare, CompareResult, CompareTarget, DeleteRequest, Op, OpResponse, PutRequest, RangeRequest,
-    RangeResponse, Request, Response, TxnRequest, TxnResponse,
+    self, DeleteRequest, Op, OpResponse, PutRequest, RangeRequest, RangeResponse, Request, Response, TxnRequest,
+    TxnResponse, queue,
 };
 use crate::port::error::{Asked, name_of, range_name};
 use crate::port::services::{NOT_LEADER, SESSION_EXPIRED};
-use crate::port::{Header, LeaderKey, PortError, Range, Services};
-
-/// The TTL of a lease for a caller without one, in seconds (etcd `concurrency/session.go`).
-const SESSION_TTL: i64 = 60;
+use crate::port::{Header, PortError, Services};
 
 impl Services for Memory {
     async fn lock(&self, name: Key, lease: LeaseId) -> Result<Key, PortError> {
         let locked = async {
             let lease = self.session(lease)?;
-            let (queue, key) = (queue(&name), place_in(&name, lease));
+            let (queue, key) = (queue::of(&name), queue::place(&name, lease));
             let Entered { created, .. } = self.enter(&key, lease, Vec::new())?;
             let place = Place { etcd: self, key: &key, created };
             self.wait_for_predecessors(queue, created).await?;
-            let is_there = !self.read(Range::of(KeyRange::single(&key)))?.kvs.is_empty();
+            let is_there = !self.read(&queue::get(&key))?.kvs.is_empty();
             place.keep();
             if is_there { Ok(key) } else { Err(Refused::Says(SESSION_EXPIRED)) }
         };
@@ -43,7 +40,7 @@ impl Services for Memory {
         let doing = format!("campaign in election {}", name_of(&name));
         let won = async {
             let lease = self.session(lease)?;
-            let (queue, key) = (queue(&name), place_in(&name, lease));
+            let (queue, key) = (queue::of(&name), queue::place(&name, lease));
             let Entered { created, said } = self.enter(&key, lease, value.clone())?;
             let place = Place { etcd: self, key: &key, created };
             if said.is_some_and(|said| said != value) {
@@ -63,13 +60,13 @@ impl Services for Memory {
     }
 
     async fn resign(&self, leader: LeaderKey) -> Result<Header, PortError> {
-        let resigned = self.run(delete_if(&leader.key, leader.created));
+        let resigned = self.run(queue::delete_if(&leader.key, leader.created));
         let doing = || format!("resign from election {}", name_of(&leader.name));
         resigned.map(|done| header(done.revision)).map_err(|refused| refused.to(doing()))
     }
 
     async fn leader(&self, name: Key) -> Result<Option<KeyValue>, PortError> {
-        let found = self.read(Range::first_created(queue(&name)));
+        let found = self.read(&queue::first(queue::of(&name)));
         let found = found.map_err(|refused| refused.to(format!("ask who leads election {}", name_of(&name))))?;
         Ok(found.kvs.first().map(|kv| KeyValue::clone(kv)))
     }
@@ -114,7 +111,7 @@ impl Memory {
         }
         let mut state = self.state();
         let lease = state.free_lease();
-        self.apply_in(&mut state, &Request::Grant { lease, ttl: SESSION_TTL })?;
+        self.apply_in(&mut state, &Request::Grant { lease, ttl: queue::SESSION_TTL })?;
         Ok(lease)
     }
 
@@ -127,18 +124,16 @@ impl Memory {
         }
     }
 
-    fn read(&self, ask: Range) -> Result<RangeResponse, Refused> {
-        let ask: RangeRequest = convert::range(ask);
+    fn read(&self, ask: &RangeRequest) -> Result<RangeResponse, Refused> {
         ask.check()?;
-        Ok(self.state().store.range(&ask)?)
+        Ok(self.state().store.range(ask)?)
     }
 
     /// Puts the key in the queue, or finds that it is there.
     fn enter(&self, key: &Key, lease: LeaseId, value: Vec<u8>) -> Result<Entered, Refused> {
         let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
-        let get = RangeRequest { range: KeyRange::single(key), ..RangeRequest::default() };
-        let (compare, success, failure) =
-            (vec![created_at(key, Revision(0))], vec![Op::Put(put)], vec![Op::Range(get)]);
+        let (compare, success) = (vec![queue::created_at(key, Revision(0))], vec![Op::Put(put)]);
+        let failure = vec![Op::Range(queue::get(key))];
         let done = self.run(TxnRequest { compare, success, failure })?;
         let before = done.responses.first().and_then(|response| match response {
             OpResponse::Range(found) => found.kvs.first(),
@@ -152,20 +147,18 @@ impl Memory {
 
     /// Gives the key another value if it is still the one that was created then.
     fn say(&self, key: &Key, created: Revision, lease: LeaseId, value: Vec<u8>) -> Result<Revision, Refused> {
-        let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
-        let (compare, success) = (vec![created_at(key, created)], vec![Op::Put(put)]);
-        let done = self.run(TxnRequest { compare, success, failure: Vec::new() })?;
+        let done = self.run(queue::put_if(key, created, value, lease))?;
         if done.succeeded { Ok(done.revision) } else { Err(Refused::Says(NOT_LEADER)) }
     }
 
     /// Waits until nothing in the queue was created before `own`.
     async fn wait_for_predecessors(&self, queue: KeyRange, own: Revision) -> Result<(), Refused> {
         let mut moved = self.0.revision.subscribe();
-        let before = Range::last_created_before(queue, own);
+        let before = queue::last_before(queue, own);
         loop {
             // What moves the store while it is looked at, or later, is noticed.
             moved.borrow_and_update();
-            if self.read(before.clone())?.kvs.is_empty() {
+            if self.read(&before)?.kvs.is_empty() {
                 return Ok(());
             }
             // The other end is this etcd's own.
@@ -192,23 +185,6 @@ impl Place<'_> {
 impl Drop for Place<'_> {
     fn drop(&mut self) {
         // A key that is gone already is left alone.
-        let _ = self.etcd.run(delete_if(self.key, self.created));
+        let _ = self.etcd.run(queue::delete_if(self.key, self.created));
     }
-}
-
-fn queue(name: &Key) -> KeyRange {
-    KeyRange::prefix(&[name, &b"/"[..]].concat())
-}
-
-fn place_in(name: &Key, lease: LeaseId) -> Key {
-    Key::from([name, format!("/{lease}").as_bytes()].concat())
-}
-
-fn created_at(key: &Key, revision: Revision) -> Compare {
-    Compare { range: KeyRange::single(key), result: CompareResult::Equal, target: CompareTarget::Create(revision) }
-}
-
-fn delete_if(key: &Key, created: Revision) -> TxnRequest {
-    let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
-    TxnRequest { compare: vec![created_at(key, created)], success: vec![Op::Delete(delete)], failure: Vec::new() }
 }

@@ -17,7 +17,7 @@ use super::unary::{ByHand, streaming, unary, unimplemented};
 use super::{Api, convert, header, mismatch, status, wants_leader};
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
 use crate::embedded::Refusal;
-use crate::mvcc::{Change, Event, Op, OpResponse, PutRequest, TxnRequest};
+use crate::mvcc::{Change, Event, Op, OpResponse, PutRequest, TxnRequest, queue};
 
 /// The service `v3electionpb.Election`.
 #[derive(Clone, Copy, Debug)]
@@ -41,7 +41,7 @@ impl ByHand for Election {
 async fn campaign(api: &Api, request: CampaignRequest) -> Result<PbCampaignResponse, Status> {
     let CampaignRequest { name, lease, value } = request;
     let lease = api.session(LeaseId(lease)).await?;
-    let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
+    let (queue, key) = (queue::of(&name), queue::place(&name, lease));
     let entering = enter(api.clone(), key.clone(), lease, value.clone());
     let Entered { own, said, revision, place } = recipe::to_its_end(api, entering).await?;
     // From here on a caller who goes away gives the key up, also one that was there before.
@@ -75,9 +75,9 @@ async fn enter(api: Api, key: Key, lease: LeaseId, value: Vec<u8>) -> Result<Ent
     let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
     let done = api
         .run(TxnRequest {
-            compare: vec![recipe::created_at(&key, Revision(0))],
+            compare: vec![queue::created_at(&key, Revision(0))],
             success: vec![Op::Put(put)],
-            failure: vec![Op::Range(recipe::get(&key))],
+            failure: vec![Op::Range(queue::get(&key))],
         })
         .await?;
     let (own, said, place) = match &*done.responses {
@@ -101,21 +101,19 @@ async fn proclaim(api: &Api, request: ProclaimRequest) -> Result<PbProclaimRespo
 
 /// Puts another value if the key is still the one that was created at this revision.
 async fn say(api: &Api, key: &Key, own: Revision, lease: LeaseId, value: Vec<u8>) -> Result<Revision, Status> {
-    let put = PutRequest { key: key.clone(), value, lease, ..PutRequest::default() };
-    let compare = vec![recipe::created_at(key, own)];
-    let done = api.run(TxnRequest { compare, success: vec![Op::Put(put)], failure: Vec::new() }).await?;
+    let done = api.run(queue::put_if(key, own, value, lease)).await?;
     if done.succeeded { Ok(done.revision) } else { Err(Status::unknown("election: not leader")) }
 }
 
 async fn leader(api: &Api, LeaderRequest { name }: LeaderRequest) -> Result<PbLeaderResponse, Status> {
-    let found = api.read(&recipe::first(&recipe::queue(&name))).await?;
+    let found = api.read(&queue::first(queue::of(&name))).await?;
     let Some(kv) = found.kvs.first() else { return Err(Status::unknown("election: no leader")) };
     Ok(told(api, kv, found.revision))
 }
 
 async fn resign(api: &Api, ResignRequest { leader }: ResignRequest) -> Result<PbResignResponse, Status> {
     let leader = leader.ok_or_else(no_leader_key)?;
-    let done = api.run(recipe::delete_if(&Key::from(leader.key), Revision(leader.rev))).await?;
+    let done = api.run(queue::delete_if(&Key::from(leader.key), Revision(leader.rev))).await?;
     Ok(PbResignResponse { header: Some(header::at(&api.door, done.revision)) })
 }
 
@@ -124,7 +122,7 @@ type Observed = BoxStream<'static, Result<PbLeaderResponse, Status>>;
 fn observe(api: &Api, request: Request<LeaderRequest>) -> Result<Response<Observed>, Status> {
     api.admit(&request)?;
     let wants_leader = wants_leader(request.metadata());
-    let queue = recipe::queue(&request.into_inner().name);
+    let queue = queue::of(&request.into_inner().name);
     let observing = Observing { api: api.clone(), queue, stage: Stage::Looking };
     let answers = stream::unfold(Some(observing), move |observing| async move {
         let mut observing = observing?;
@@ -182,7 +180,7 @@ impl Observing {
 
     /// Who leads, or will be the first to, and as of which revision.
     async fn find(&self) -> Result<(Arc<KeyValue>, Revision), Status> {
-        let found = self.api.read(&recipe::first(&self.queue)).await?;
+        let found = self.api.read(&queue::first(self.queue.clone())).await?;
         if let Some(kv) = found.kvs.into_iter().next() {
             return Ok((kv, found.revision));
         }

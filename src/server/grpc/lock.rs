@@ -11,7 +11,7 @@ use super::recipe::{self, Place};
 use super::unary::{ByHand, unary, unimplemented};
 use super::{Api, header, mismatch};
 use crate::domain::{Key, KeyRange, LeaseId, Revision};
-use crate::mvcc::{self, DeleteRequest, Op, OpResponse, PutRequest, TxnRequest};
+use crate::mvcc::{self, DeleteRequest, Op, OpResponse, PutRequest, TxnRequest, queue};
 
 /// The service `v3lockpb.Lock`.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +31,14 @@ impl ByHand for Lock {
 
 async fn lock(api: &Api, LockRequest { name, lease }: LockRequest) -> Result<PbLockResponse, Status> {
     let lease = api.session(LeaseId(lease)).await?;
-    let (queue, key) = (recipe::queue(&name), recipe::place(&name, lease));
+    let (queue, key) = (queue::of(&name), queue::place(&name, lease));
     let entering = enter(api.clone(), queue.clone(), key.clone(), lease);
     let Entered { own, owns, mut revision, place } = recipe::to_its_end(api, entering).await?;
     if !owns {
         // From here on whatever ends this call gives the key up, also one that was there before.
         let place = place.unwrap_or_else(|| Place::new(api, &key, own));
         api.wait_for_predecessors(&queue, own).await?;
-        let found = api.read(&recipe::get(&key)).await?;
+        let found = api.read(&queue::get(&key)).await?;
         place.keep();
         if found.kvs.is_empty() {
             return Err(Status::unknown("mutex: session is expired"));
@@ -64,11 +64,11 @@ struct Entered {
 /// Puts the key in the queue, or finds that it is there.
 async fn enter(api: Api, queue: KeyRange, key: Key, lease: LeaseId) -> Result<Entered, Status> {
     let put = PutRequest { key: key.clone(), lease, ..PutRequest::default() };
-    let owner = Op::Range(recipe::first(&queue));
+    let owner = Op::Range(queue::first(queue));
     let txn = TxnRequest {
-        compare: vec![recipe::created_at(&key, Revision(0))],
+        compare: vec![queue::created_at(&key, Revision(0))],
         success: vec![Op::Put(put), owner.clone()],
-        failure: vec![Op::Range(recipe::get(&key)), owner],
+        failure: vec![Op::Range(queue::get(&key)), owner],
     };
     let done = api.run(txn).await?;
     let (own, place, owner) = match &*done.responses {
@@ -120,7 +120,7 @@ mod tests {
     }
 
     fn queue_of(behind: &Behind) -> Vec<Key> {
-        let ask = RangeRequest { range: recipe::queue(b"name"), ..RangeRequest::default() };
+        let ask = RangeRequest { range: queue::of(b"name"), ..RangeRequest::default() };
         let found = behind.store.read().unwrap().range(&ask).unwrap();
         found.kvs.iter().map(|kv| kv.key.clone()).collect()
     }
@@ -139,7 +139,7 @@ mod tests {
         let mut behind = Behind::new();
         let api = Api::new(behind.door.clone(), &CancellationToken::new(), &TaskTracker::new());
         behind.apply(&Request::Grant { lease: LeaseId(1), ttl: 60 });
-        let key = recipe::place(b"name", LeaseId(1));
+        let key = queue::place(b"name", LeaseId(1));
         behind.apply(&Request::Put(PutRequest { key: key.clone(), lease: LeaseId(1), ..PutRequest::default() }));
         leaves_while_entering(&mut behind, &api).await;
         assert_eq!(queue_of(&behind), [key]);

@@ -9,45 +9,7 @@ use super::bells::Bell;
 use super::{Api, mismatch, status};
 use crate::domain::{Key, KeyRange, LeaseId, Revision};
 use crate::embedded::Refusal;
-use crate::mvcc::{
-    self, Change, Compare, CompareResult, CompareTarget, DeleteRequest, Op, RangeRequest, RangeResponse, Request,
-    Response, SortOrder, SortTarget, TxnRequest, TxnResponse,
-};
-
-/// The TTL of a lease that the server grants for a caller without one, in seconds (etcd
-/// `concurrency/session.go`, `defaultSessionTTL`).
-const SESSION_TTL: i64 = 60;
-
-/// The keys under a name.
-pub(super) fn queue(name: &[u8]) -> KeyRange {
-    KeyRange::prefix(&[name, b"/"].concat())
-}
-
-/// A caller's key under a name.
-pub(super) fn place(name: &[u8], lease: LeaseId) -> Key {
-    Key::from([name, format!("/{lease}").as_bytes()].concat())
-}
-
-/// That a key was created at this revision; 0 that there is none.
-pub(super) fn created_at(key: &Key, revision: Revision) -> Compare {
-    Compare { range: KeyRange::single(key), result: CompareResult::Equal, target: CompareTarget::Create(revision) }
-}
-
-/// Reads one key.
-pub(super) fn get(key: &Key) -> RangeRequest {
-    RangeRequest { range: KeyRange::single(key), ..RangeRequest::default() }
-}
-
-/// Reads the key of a queue that is first.
-pub(super) fn first(queue: &KeyRange) -> RangeRequest {
-    RangeRequest {
-        range: queue.clone(),
-        limit: 1,
-        sort_order: SortOrder::Ascend,
-        sort_target: SortTarget::Create,
-        ..RangeRequest::default()
-    }
-}
+use crate::mvcc::{self, Change, Op, RangeRequest, RangeResponse, Request, Response, TxnRequest, TxnResponse, queue};
 
 impl Api {
     /// Answers a call of one of these services, which in etcd are clients of the others.
@@ -66,7 +28,7 @@ impl Api {
         if !lease.is_none() {
             return Ok(lease);
         }
-        let grant = Request::Grant { lease: self.choose_lease(), ttl: SESSION_TTL };
+        let grant = Request::Grant { lease: self.choose_lease(), ttl: queue::SESSION_TTL };
         match self.write(grant, 0).await? {
             Response::Grant(granted) => Ok(granted.lease),
             _ => Err(mismatch()),
@@ -92,14 +54,7 @@ impl Api {
     /// Waits until no key of the queue was created before `own` (etcd `concurrency/key.go`,
     /// `waitDeletes`).
     pub(super) async fn wait_for_predecessors(&self, queue: &KeyRange, own: Revision) -> Result<(), Status> {
-        let last_before = RangeRequest {
-            range: queue.clone(),
-            limit: 1,
-            sort_order: SortOrder::Descend,
-            sort_target: SortTarget::Create,
-            max_create_revision: Revision(own.0 - 1),
-            ..RangeRequest::default()
-        };
+        let last_before = queue::last_before(queue.clone(), own);
         loop {
             let found = self.read(&last_before).await?;
             let Some(predecessor) = found.kvs.into_iter().next() else { return Ok(()) };
@@ -114,7 +69,7 @@ impl Api {
         loop {
             let lives = {
                 let store = self.door.store();
-                let found = store.range(&get(key)).map_err(status::store)?;
+                let found = store.range(&queue::get(key)).map_err(status::store)?;
                 found.kvs.first().is_some_and(|kv| kv.create_revision == created)
             };
             if !lives {
@@ -193,7 +148,7 @@ pub(super) struct Place {
 impl Place {
     /// The place of a key that was created at this revision.
     pub fn new(api: &Api, key: &Key, created: Revision) -> Self {
-        Self { api: api.clone(), leave: Some(Request::Txn(delete_if(key, created))) }
+        Self { api: api.clone(), leave: Some(Request::Txn(queue::delete_if(key, created))) }
     }
 
     /// The key is kept.
@@ -240,12 +195,6 @@ async fn give_up(api: Api, request: Request) {
         // The lease ends it instead.
         tracing::debug!(%error, "the key of a caller who went away stays");
     }
-}
-
-/// Deletes a key if it was created at this revision.
-pub(super) fn delete_if(key: &Key, created: Revision) -> TxnRequest {
-    let delete = DeleteRequest { range: KeyRange::single(key), prev_kv: false };
-    TxnRequest { compare: vec![created_at(key, created)], success: vec![Op::Delete(delete)], failure: Vec::new() }
 }
 
 #[cfg(test)]

@@ -16,6 +16,9 @@ use crate::domain::play::ClientId;
 /// The longest time that an order can speak of.
 pub const LONGEST: Duration = Duration::from_hours(24);
 
+/// The shortest time between heartbeats: closer together they would be all that a client does.
+pub const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
+
 /// The most clients that join by one order.
 pub const MOST_ADDED: u16 = 1000;
 
@@ -92,7 +95,7 @@ pub const WORDS: &[Word] = &[
         "heartbeat",
         "WHOM LENGTH",
         "Let a client's heartbeats be this far apart from now on",
-        Takes::WhomAndLength(Duration::from_millis(10), Ill::Heartbeat),
+        Takes::WhomAndLength(SHORTEST_HEARTBEAT, Ill::Heartbeat),
     ),
     word("skew", "WHOM OFFSET", "Set a client's clock ahead, or behind as by -3s", Takes::WhomAndOffset(Ill::Skew)),
     word("release", "WHOM", "Let a client release what it holds, or give up waiting", Takes::Whom(Ill::Release)),
