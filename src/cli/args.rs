@@ -176,6 +176,9 @@ pub struct CastArgs {
     /// How long those do without it [default: as the scenario says]
     #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = Span::read)]
     pub think: Option<Span>,
+    /// How long their leases are, in whole seconds [default: as the scenario says]
+    #[arg(long, value_name = "DURATION", allow_hyphen_values = true, value_parser = whole_seconds)]
+    pub lease: Option<Duration>,
 }
 
 /// Arguments of `play`.
@@ -373,6 +376,14 @@ fn clients(text: &str) -> Result<u16, String> {
         Ok(count @ 1..=1000) => Ok(count),
         _ => Err(format!("`{text}` is no whole number from 1 to 1000")),
     }
+}
+
+fn whole_seconds(text: &str) -> Result<Duration, String> {
+    let length = parse::duration(text).map_err(|error| error.to_string())?;
+    if length.subsec_nanos() == 0 && !length.is_zero() {
+        return Ok(length);
+    }
+    Err(format!("`{text}` is no number of whole seconds: etcd counts leases in those"))
 }
 
 fn endpoint_list(text: &str) -> Result<EndpointList, ValueError> {

@@ -82,7 +82,7 @@ impl Piece {
 }
 
 fn wishes(args: &CastArgs) -> Wishes {
-    Wishes { clients: args.clients, hold: args.hold, think: args.think }
+    Wishes { clients: args.clients, hold: args.hold, think: args.think, ttl: args.lease }
 }
 
 /// The scenario of this name, or in the file at this path.

@@ -127,6 +127,8 @@ pub struct Wishes {
     pub hold: Option<Span>,
     /// How long those do without.
     pub think: Option<Span>,
+    /// The length of their leases, in whole seconds.
+    pub ttl: Option<Duration>,
 }
 
 impl Scenario {
@@ -139,6 +141,7 @@ impl Scenario {
             (1..=count).map(move |number| Habits {
                 hold: wishes.hold.filter(|_| main).unwrap_or(group.hold),
                 think: wishes.think.filter(|_| main).unwrap_or(group.think),
+                ttl: wishes.ttl.filter(|_| main).unwrap_or(group.ttl),
                 ..group.habits(number, count, &key)
             })
         });

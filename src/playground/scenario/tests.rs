@@ -221,9 +221,11 @@ fn names_and_values_carry_numbers_and_the_prefix() {
 
 #[test]
 fn wishes_for_lengths_are_those_of_the_main_lock() {
-    let wish = Wishes { hold: Some(Span::millis(0, 0)), think: Some(Span::millis(7, 7)), clients: None };
+    let (hold, think, ttl) = (Span::millis(0, 0), Span::millis(7, 7), Duration::from_secs(77));
+    let wish = Wishes { hold: Some(hold), think: Some(think), ttl: Some(ttl), clients: None };
     let cast = read(GOOD).unwrap().cast("/p/", wish);
-    assert!(cast.clients[..6].iter().all(|(_, habits)| habits.hold == Span::millis(0, 0)));
+    assert!(cast.clients[..6].iter().all(|(_, habits)| habits.hold == hold && habits.ttl == ttl));
+    assert!(cast.clients[6..].iter().all(|(_, habits)| habits.ttl != ttl));
     assert!(cast.clients[6..].iter().all(|(_, habits)| habits.think == Span::millis(0, 0)));
 }
 
