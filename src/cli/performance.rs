@@ -11,7 +11,7 @@ use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
-use crate::playground::{Begin, Company, StartError, Summary};
+use crate::playground::{Begin, Company, Remains, StartError, Stopped, Summary};
 use crate::runtime::Control;
 use crate::runtime::play::Playing;
 
@@ -54,21 +54,33 @@ impl Performance {
     }
 
     /// Ends it: the clients give up what they have. What came of it.
-    pub async fn end(self, piece: &Piece, seed: u64) -> Summary {
+    pub async fn end(self, piece: &Piece, seed: u64) -> Played {
         let end = self.clock.now();
         let director = self.direction.stop().await;
-        let mut tally = self.company.stop().await;
+        let Stopped { mut tally, remains } = self.company.stop().await;
         if let Some(theatre) = &self.theatre
             && let Some(picture) = theatre.picture().await
         {
             tally.terms_were(&picture.terms);
         }
         let summary = Summary::of(&piece.cast, seed, end.since(self.began), &tally);
-        match director {
+        let summary = match director {
             Some(director) => summary.directed(director.expected(&tally, end), director.narrations()),
             None => summary,
-        }
+        };
+        Played { summary, remains, broken_off: false }
     }
+}
+
+/// What came of a scenario that was played.
+#[derive(Debug)]
+pub struct Played {
+    /// In numbers and sentences.
+    pub summary: Summary,
+    /// What could not be taken away.
+    pub remains: Option<Remains>,
+    /// Whether somebody ended it before its time.
+    pub broken_off: bool,
 }
 
 /// A cluster of one's own as a place to play.

@@ -1,7 +1,7 @@
 //! A company on an etcd in memory, with tokio's clock standing until everybody waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -23,11 +23,12 @@ struct Only {
     etcd: Memory,
     /// How many dial at this moment, and how many did at most.
     dialling: Arc<(AtomicUsize, AtomicUsize)>,
+    unreachable: Arc<AtomicBool>,
 }
 
 impl Only {
     fn new(etcd: &Memory) -> Self {
-        Self { etcd: etcd.clone(), dialling: Arc::default() }
+        Self { etcd: etcd.clone(), dialling: Arc::default(), unreachable: Arc::default() }
     }
 }
 
@@ -39,6 +40,9 @@ impl Dial for Only {
         most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         sleep(Duration::from_millis(1)).await;
         now.fetch_sub(1, Ordering::Relaxed);
+        if self.unreachable.load(Ordering::Relaxed) {
+            return Err("nobody answers".into());
+        }
         Ok(Line { etcd: self.etcd.clone(), endpoint: "memory".into() })
     }
 }
@@ -109,7 +113,7 @@ async fn left(etcd: &Memory) -> (usize, usize) {
 }
 
 async fn summary(company: Company) -> Summary {
-    Summary::of(&Cast::demo(8), 7, Duration::ZERO, &company.stop().await)
+    Summary::of(&Cast::demo(8), 7, Duration::ZERO, &company.stop().await.tally)
 }
 
 #[tokio::test(start_paused = true)]
@@ -189,7 +193,7 @@ async fn a_zombie_is_kept_out_by_the_fence() {
     assert_eq!(picture.clients.iter().filter(|client| client.place == Some(0)).count(), 1);
     company.order(Order::Client(Whom::Client(zombie), Ill::Resume)).await.unwrap();
     sleep(Duration::from_secs(2)).await;
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert_eq!((lock.stale_refused, lock.stale_accepted, lock.lost), (1, 0, 1), "{lock:?}");
     assert_eq!((lock.stale_beliefs, lock.double_holders, lock.clashes), (1, 1, 0), "{lock:?}");
@@ -213,10 +217,28 @@ async fn whatever_was_done_to_clients_they_leave_neither_keys_nor_leases() {
     sleep(Duration::from_secs(1)).await;
     assert!(left(&etcd).await.1 >= 6, "the leases of those that crashed or are cut off are still there");
     let began = reins.now();
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     assert_eq!(left(&etcd).await, (0, 0));
     assert!(reins.now().since(began) < Duration::from_secs(5), "{:?}", reins.now());
     assert_eq!(tally.locks().values().next().unwrap().clients, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_taken_away_at_the_end_is_handed_over() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let only = Only::new(&etcd);
+    let unreachable = only.unreachable.clone();
+    let (cast, begin) = (of_one_lock(3, &long()), Begin { seed: 7, ..Begin::default() });
+    let company = Company::start(&cast, begin, move |_| only.clone(), &reins.clock()).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    // Whoever crashed has to dial to take its lease back; the others say farewell as they are.
+    company.order(to(1, Ill::Crash)).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    unreachable.store(true, Ordering::Relaxed);
+    let remains = company.stop().await.remains.expect("a lease is left");
+    assert_eq!((remains.leases, remains.longest, remains.keys), (1, Duration::from_secs(5), false));
+    assert_eq!((remains.prefix, left(&etcd).await), ("/t/".into(), (1, 1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,7 +256,7 @@ async fn a_cut_link_answers_nothing_until_it_is_mended() {
     company.order(to(1, Ill::Release)).await.unwrap();
     company.order(to(1, Ill::Hold(Duration::from_millis(10)))).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert!(lock.released > 5 && lock.stale_beliefs == 0, "{lock:?}");
     assert_eq!(left(&etcd).await, (0, 0));
@@ -276,7 +298,7 @@ async fn a_thousand_clients_do_not_dial_all_at_once() {
     let picture = company.view().picture(0);
     assert_eq!(picture.clients.len(), 1_000);
     assert_eq!(picture.clients.iter().filter(|client| client.place.is_some()).count(), 1_000);
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert!(lock.handoffs > 50 && lock.fifo_violations == 0, "{}", lock.handoffs);
     assert_eq!(left(&etcd).await, (0, 0));

@@ -118,6 +118,7 @@ enum More<'a> {
     Wrote { token: Revision },
     Stale { token: Revision, highest_token: Revision },
     Saw { key: Text<'a>, value: Option<Text<'a>> },
+    Circle { clients: Vec<String> },
     Term { term: Term },
     Fault { fault: String },
     Told { number: usize, en: &'a str, zh: &'a str },
@@ -234,6 +235,9 @@ fn told<'a>(what: &'a Happening, narrations: &'a [Narration], style: Style) -> (
         Happening::Acquired(created, waited) => {
             ("acquired", More::Acquired { create_revision: *created, waited_ms: millis(*waited) })
         }
+        Happening::HasFirst(created, waited) => {
+            ("has_first", More::Acquired { create_revision: *created, waited_ms: millis(*waited) })
+        }
         Happening::Released(held) => ("released", More::Released { held_ms: millis(*held) }),
         Happening::GaveUp => ("gave_up", More::Nothing {}),
         Happening::Lost(belief) => ("lost", More::Believed { believed: believed(belief) }),
@@ -259,6 +263,9 @@ fn told<'a>(what: &'a Happening, narrations: &'a [Narration], style: Style) -> (
                 Sight::Went(_) => ("saw_go", None),
             };
             (event, More::Saw { key: style.text(sight.key()), value: value.map(|value| style.text(value)) })
+        }
+        Happening::Circle(clients) => {
+            ("circle", More::Circle { clients: clients.iter().map(ToString::to_string).collect() })
         }
         Happening::Term(term) => ("term", More::Term { term: *term }),
         Happening::Fault(fault) => ("fault", More::Fault { fault: fault.to_string() }),

@@ -115,6 +115,8 @@ impl Lane {
     pub(super) fn take(&mut self, moment: &Moment, most: usize) {
         let at = moment.at;
         match &moment.what {
+            // Who takes two locks holds the first while it waits for the second.
+            Happening::Enqueued(_) if self.doing == Some(Doing::Holding) => {}
             Happening::Enqueued(_) => {
                 (self.dropped, self.fenced, self.first) = (false, false, None);
                 self.does(at, Some(Doing::Waiting), most);
@@ -127,7 +129,7 @@ impl Lane {
                     last.since = (self.doing == Some(Doing::Holding)).then_some(*revision);
                 }
             }
-            Happening::Acquired(..) => {
+            Happening::Acquired(..) | Happening::HasFirst(..) => {
                 (self.dropped, self.fenced) = (false, false);
                 self.does(at, Some(Doing::Holding), most);
             }
@@ -171,8 +173,12 @@ impl Lane {
                 self.fenced = true;
                 self.mark(at, Marked::Refused(*token), most);
             }
-            Happening::Wrote(_) | Happening::Saw(_) | Happening::Term(_) | Happening::Fault(_) | Happening::Told(_) => {
-            }
+            Happening::Wrote(_)
+            | Happening::Saw(_)
+            | Happening::Circle(_)
+            | Happening::Term(_)
+            | Happening::Fault(_)
+            | Happening::Told(_) => {}
         }
     }
 
@@ -287,6 +293,18 @@ mod tests {
         assert_eq!(told(&lane), "Waiting 1-4, Holding 4-8");
         assert_eq!(lane.stretches()[1].since, Some(Revision(9)));
         assert_eq!(*lane.marks(), [Mark { at: ClusterTime(3 * SECOND), what: Marked::First(Revision(9)) }]);
+    }
+
+    #[test]
+    fn who_takes_two_locks_holds_the_first_while_it_waits_for_the_second() {
+        let pair = [
+            (1, Happening::Enqueued(Revision(7))),
+            (2, Happening::HasFirst(Revision(7), Duration::ZERO)),
+            (3, Happening::Enqueued(Revision(9))),
+            (6, acquired(7)),
+            (8, Happening::Released(Duration::from_secs(2))),
+        ];
+        assert_eq!(told(&lane(&pair)), "Waiting 1-2, Holding 2-8");
     }
 
     #[test]

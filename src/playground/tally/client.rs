@@ -19,6 +19,8 @@ pub struct OfClient {
     pub kind: Kind,
     /// What it takes part in.
     pub lock: LockOf,
+    /// The second lock of one that takes two.
+    pub second: Option<LockOf>,
     /// Whether it runs.
     pub life: Life,
     /// Whether it was removed for good.
@@ -31,6 +33,8 @@ pub struct OfClient {
     pub ttl: Duration,
     /// The time between its heartbeats.
     pub heartbeat: Duration,
+    /// How long it holds at most.
+    pub hold: Duration,
     /// Where it stands, by its own word.
     pub standing: Standing,
     /// How often it held.
@@ -44,6 +48,8 @@ pub struct OfClient {
     /// The lease whose keys it let go of last, or left when it crashed.
     pub(super) asked: LeaseId,
     leases: VecDeque<LeaseId>,
+    /// What created its key, by the store, where the server queues and its client is told last.
+    pub(super) queued: Revision,
 }
 
 impl OfClient {
@@ -51,12 +57,14 @@ impl OfClient {
         Self {
             kind: habits.kind,
             lock: habits.lock(),
+            second: habits.second.clone().map(LockOf::Queue),
             life: Life::Up,
             removed: false,
             cut: false,
             skew_ms: 0,
             ttl: habits.ttl,
             heartbeat: habits.heartbeat(),
+            hold: habits.hold.longest,
             standing: Standing::default(),
             holds: 0,
             held: Duration::ZERO,
@@ -64,7 +72,18 @@ impl OfClient {
             since: ClusterTime(0),
             asked: LeaseId::NONE,
             leases: VecDeque::new(),
+            queued: Revision(0),
         }
+    }
+
+    /// What created its key, by its own word or by the store's; 0 while nobody knows.
+    pub fn created(&self) -> Revision {
+        if self.standing.created > Revision(0) { self.standing.created } else { self.queued }
+    }
+
+    /// Whether it is told of its key only when its turn has come.
+    pub(super) const fn is_queued_by_server(&self) -> bool {
+        matches!(self.kind, Kind::LockApi | Kind::ElectionApi)
     }
 
     /// The lease that it has, or that it left when it crashed; 0 without one.
@@ -99,6 +118,7 @@ impl OfClient {
             Ill::Cut => self.cut = true,
             Ill::Mend => self.cut = false,
             Ill::Heartbeat(every) => self.heartbeat = every,
+            Ill::Hold(length) => self.hold = length,
             Ill::Skew(millis) => self.skew_ms = millis,
             Ill::Remove => self.removed = true,
             _ => {}
