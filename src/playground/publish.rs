@@ -101,6 +101,7 @@ fn picture(id: ClientId, client: &OfClient, place: Option<usize>) -> ClientPictu
         },
         ttl: client.ttl,
         heartbeat: client.heartbeat,
+        hold: client.hold,
         skew_ms: client.skew_ms,
         cut: client.cut,
     }

@@ -59,6 +59,9 @@ pub struct ClientPicture {
     pub ttl: Duration,
     /// The time between heartbeats.
     pub heartbeat: Duration,
+    /// How long it holds, by what it was told last; the longest it can be where that is drawn
+    /// anew each time.
+    pub hold: Duration,
     /// How far its clock is ahead of the run's, in milliseconds; less than 0 when it is behind.
     pub skew_ms: i64,
     /// Whether its connection is cut.

@@ -277,6 +277,18 @@ fn of_a_lock_of_one_key_the_one_that_waited_longest_is_meant() {
 }
 
 #[test]
+fn pictures_say_how_long_a_client_holds() {
+    let drawn = Habits { hold: Span::millis(200, 1_500), think: Span::of(MINUTE), ..habits() };
+    let mut run = run([drawn]);
+    let hold = |run: &Rehearsal, client| run.picture(0).client(ClientId(client)).unwrap().hold;
+    assert_eq!((hold(&run, 1), hold(&run, 2)), (MINUTE, Duration::from_millis(1_500)));
+    run.order(to(2, Ill::Hold(Duration::from_secs(3)))).unwrap();
+    run.order(to(1, Ill::Crash)).unwrap();
+    run.run(at(40_000));
+    assert_eq!((hold(&run, 1), hold(&run, 2)), (MINUTE, Duration::from_secs(3)));
+}
+
+#[test]
 fn pictures_hand_out_each_moment_once() {
     let mut run = run([]);
     let first = run.picture(0);

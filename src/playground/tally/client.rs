@@ -31,6 +31,8 @@ pub struct OfClient {
     pub ttl: Duration,
     /// The time between its heartbeats.
     pub heartbeat: Duration,
+    /// How long it holds at most.
+    pub hold: Duration,
     /// Where it stands, by its own word.
     pub standing: Standing,
     /// How often it held.
@@ -57,6 +59,7 @@ impl OfClient {
             skew_ms: 0,
             ttl: habits.ttl,
             heartbeat: habits.heartbeat(),
+            hold: habits.hold.longest,
             standing: Standing::default(),
             holds: 0,
             held: Duration::ZERO,
@@ -99,6 +102,7 @@ impl OfClient {
             Ill::Cut => self.cut = true,
             Ill::Mend => self.cut = false,
             Ill::Heartbeat(every) => self.heartbeat = every,
+            Ill::Hold(length) => self.hold = length,
             Ill::Skew(millis) => self.skew_ms = millis,
             Ill::Remove => self.removed = true,
             _ => {}
