@@ -16,5 +16,6 @@ pub mod time;
 pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
 pub use key::{Key, KeyRange};
 pub use kv::{KeyEvent, KeyValue, LeaderKey};
+pub use measure::Length;
 pub use member::{Alarm, AlarmKind, Member, Status};
 pub use time::{Millis, Timestamp};

@@ -42,7 +42,7 @@ impl fmt::Display for Decimal {
 }
 
 /// A length of time in milliseconds, or in seconds from one on.
-pub(in crate::domain) struct Length(pub Duration);
+pub struct Length(pub Duration);
 
 impl fmt::Display for Length {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

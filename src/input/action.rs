@@ -88,7 +88,7 @@ pub enum Action {
 }
 
 /// What can be done to a client of the playground by a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Blow {
     /// Let it stand still, or go on.
     PauseOrResume,

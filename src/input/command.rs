@@ -69,6 +69,9 @@ pub enum CommandError {
     /// Only simulated clients can be told that.
     #[error("`{0}` needs clients that play: `lockscope demo` has some")]
     NeedsPlay(&'static str),
+    /// Nobody leads who could be meant.
+    #[error("`{0} leader`: no node leads now; wait for an election, or name a node")]
+    NoLeader(&'static str),
     /// Only an embedded cluster can be told that.
     #[error("`{0}` needs an embedded cluster: `lockscope demo` starts one")]
     NeedsEmbedded(&'static str),
@@ -81,6 +84,8 @@ pub struct Names<'a> {
     pub themes: &'a [String],
     /// The nodes of the embedded cluster; `None` where there is none.
     pub nodes: Option<&'a [NodeId]>,
+    /// The one of them that leads.
+    pub leader: Option<NodeId>,
     /// The simulated clients; `None` where there are none.
     pub clients: Option<&'a [ClientId]>,
 }
@@ -156,7 +161,7 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Found::Entry(entry) => entry,
         Found::Both(entry, _) if rest.is_empty() => entry,
         Found::Word(word) | Found::Both(_, word) if names.nodes.is_some() => {
-            return Ok(Some(Command::Fault(format!("{} {rest}", word.name).parse()?)));
+            return Ok(Some(Command::Fault(format!("{} {}", word.name, named(word, rest, names)?).parse()?)));
         }
         Found::Word(word) | Found::Both(_, word) => return Err(CommandError::NeedsEmbedded(word.name)),
     };
@@ -192,6 +197,23 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         }
     };
     Ok(Some(command))
+}
+
+/// What stands for the node that leads, as in scenarios.
+const LEADER: &str = "leader";
+
+/// What follows a fault's word, with the leader's name in its place.
+fn named(word: &Word, rest: &str, names: Names<'_>) -> Result<String, CommandError> {
+    if !word.takes_node() {
+        return Ok(rest.into());
+    }
+    let name = |said: &str| match (said, names.leader) {
+        (LEADER, Some(leader)) => Ok(leader.to_string()),
+        (LEADER, None) => Err(CommandError::NoLeader(word.name)),
+        _ => Ok(said.to_owned()),
+    };
+    let said: Vec<String> = rest.split_whitespace().map(name).collect::<Result<_, _>>()?;
+    Ok(said.join(" "))
 }
 
 const SORTS: &str = "wait, name, held, ttl or handovers";
@@ -292,7 +314,8 @@ fn complete_fault(word: &Word, rest: &str, names: Names<'_>) -> Vec<String> {
     let (before, last) = rest.rsplit_once(' ').map_or(("", rest), |(before, last)| (before, last));
     let gap = if before.is_empty() { "" } else { " " };
     let nodes = names.nodes.unwrap_or_default().iter().filter(|_| word.takes_node()).map(ToString::to_string);
-    let choices = nodes.chain(word.choices().iter().map(ToString::to_string));
+    let leader = names.leader.filter(|_| word.takes_node()).map(|_| LEADER.to_owned());
+    let choices = nodes.chain(leader).chain(word.choices().iter().map(ToString::to_string));
     let new = choices.filter(|choice| choice.starts_with(last) && !before.split(' ').any(|said| said == choice));
     new.map(|choice| format!("{} {before}{gap}{choice}", word.name)).collect()
 }
@@ -322,7 +345,8 @@ mod tests {
 
     /// The same where there is an embedded cluster.
     fn read_embedded(line: &str) -> Result<Option<Command>, String> {
-        parse(line, Names { themes: &themes(), nodes: Some(&NODES), clients: None }).map_err(|error| error.to_string())
+        parse(line, Names { themes: &themes(), nodes: Some(&NODES), leader: Some(NodeId(2)), clients: None })
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -332,6 +356,8 @@ mod tests {
             (":cut n1  n2", Fault::Cut(NodeId(1), NodeId(2))),
             (":iso n9", Fault::Isolate(NodeId(9))),
             (":pause n2", Fault::Pause(NodeId(2))),
+            (":kill leader", Fault::Kill(NodeId(2))),
+            (":cut n1 leader", Fault::Cut(NodeId(1), NodeId(2))),
             (":heal", Fault::Heal),
         ] {
             assert_eq!(read_embedded(line), Ok(Some(Command::Fault(fault))), "{line}");
@@ -339,6 +365,13 @@ mod tests {
         assert_eq!(read_embedded(":pause"), Ok(Some(Command::Do(Action::Pause))), "by itself it is about the screen");
         assert_eq!(read_embedded(":kill"), Err("`kill` wants a node such as n1".into()));
         assert_eq!(read_embedded(":s"), Err("`s` could be sort, start, speed, step".into()));
+    }
+
+    #[test]
+    fn while_nobody_leads_the_leader_is_nobody() {
+        let names = Names { nodes: Some(&NODES), ..Names::default() };
+        let error = parse("kill leader", names).unwrap_err();
+        assert_eq!(error.to_string(), "`kill leader`: no node leads now; wait for an election, or name a node");
     }
 
     #[test]

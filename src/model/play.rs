@@ -49,6 +49,8 @@ pub struct Play {
     /// How many moments nobody was told of.
     missed: u64,
     told: VecDeque<(usize, Narration)>,
+    /// Who was seen to hold last.
+    held_last: Option<ClientId>,
 }
 
 /// A moment with what was known beside it. A write that was taken is none: there are many, and
@@ -180,6 +182,18 @@ impl Play {
         holds.or_else(|| clients().find(|client| client.belief == Belief::Holding)).map(|client| client.id)
     }
 
+    /// Who holds, or held last: between two holders nobody does for a moment.
+    pub fn last_holder(&self) -> Option<ClientId> {
+        self.held_last.filter(|&id| self.row(id).is_some())
+    }
+
+    /// Whoever waits longest for the lock that the run is about.
+    pub fn waiter(&self) -> Option<ClientId> {
+        let of_lock = self.picture.clients.iter().filter(|client| client.lock == self.picture.lock);
+        let queued = of_lock.filter_map(|client| Some((client.place.filter(|&place| place > 0)?, client.id)));
+        queued.min().map(|(_, id)| id)
+    }
+
     /// Takes in a picture.
     pub(super) fn take(&mut self, mut picture: PlayPicture) {
         let moments = std::mem::take(&mut picture.moments);
@@ -201,6 +215,7 @@ impl Play {
         if is_gap {
             self.go_on();
         }
+        self.held_last = self.holder().or(self.held_last);
         self.see_waiting();
         self.forget_removed();
     }

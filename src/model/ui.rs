@@ -282,6 +282,8 @@ impl Ui {
         }
         if let Some(play) = &facts.play {
             self.play.settle(play);
+            let rows = self.rows(Pane::Lanes);
+            self.play.show_holder(play, rows);
         }
         if self.toast.as_ref().is_some_and(|toast| toast.until <= now) {
             self.toast = None;

@@ -15,15 +15,20 @@ const SPEEDS: [Speed; 7] = [Speed(50), Speed(100), Speed(250), Speed(500), Speed
 
 /// Does something to the selected node.
 pub fn node(model: &mut Model, deed: Deed) -> Effects {
-    let target = target(model);
+    let target = target(model, deed);
     let Some(picture) = picture(model) else { return Effects::new() };
     let known = target.and_then(|id| Some((id, raft::node(picture, id)?.life, raft::is_isolated(picture, id))));
     let Some((id, life, is_isolated)) = known else {
         tell(model, Notice::NoNode);
         return Effects::new();
     };
-    // Whoever did something to a node looks at it from then on, so that the same key takes it back.
-    model.ui.raft.nodes.pin(Some(id));
+    if shows_nodes(model.ui.screen) {
+        // Whoever did something to a node looks at it from then on, so that the same key takes it
+        // back.
+        model.ui.raft.nodes.pin(Some(id));
+    } else if deed == Deed::KillOrStart {
+        model.ui.raft.killed = (life != Life::Killed).then_some(id);
+    }
     let fault = match (deed, life) {
         (Deed::KillOrStart, Life::Killed) => Fault::Start(id),
         (Deed::KillOrStart, Life::Up | Life::Paused) => Fault::Kill(id),
@@ -109,12 +114,15 @@ pub fn done(model: &mut Model, fault: Fault, result: Result<(), String>) {
     model.ui.touch();
 }
 
-/// Tells why a key does nothing that would do something on an embedded cluster.
+/// Tells why a key does nothing that would do something on an embedded cluster or on other screens.
 pub fn explain(model: &mut Model, chord: Chord) {
     use keymap::Context::{Embedded, Raft};
     let contexts: &[_] = if model.ui.screen == Screen::Raft { &[Raft, Embedded] } else { &[Embedded] };
-    let free = model.ui.prompt.is_none() && model.ui.layer == Layer::None && !model.is_embedded();
-    if free && keymap::action(contexts, chord).is_some() {
+    let free = model.ui.prompt.is_none() && model.ui.layer == Layer::None;
+    if free && chord == Chord::char('/') {
+        return tell(model, Notice::NothingToFilter);
+    }
+    if free && !model.is_embedded() && keymap::action(contexts, chord).is_some() {
         tell(model, Notice::NeedsEmbedded);
     }
 }
@@ -128,10 +136,21 @@ fn picture(model: &mut Model) -> Option<&RaftPicture> {
     model.live().raft.as_deref()
 }
 
-/// The node that is meant: on the screen of the members the one in the selected row, elsewhere
-/// the selected node.
-fn target(model: &Model) -> Option<NodeId> {
+/// Whether a screen shows nodes of which one can be selected.
+const fn shows_nodes(screen: Screen) -> bool {
+    matches!(screen, Screen::Raft | Screen::Way | Screen::Members)
+}
+
+/// The node that is meant: on the screen of the members the one in the selected row, on the Raft
+/// screen the selected node, elsewhere the leader, unless one that was killed there is to start.
+fn target(model: &Model, deed: Deed) -> Option<NodeId> {
     let picture = model.shown().raft.as_deref()?;
+    if !shows_nodes(model.ui.screen) {
+        let lies = |id: &NodeId| raft::node(picture, *id).is_some_and(|node| node.life == Life::Killed);
+        let killed = model.ui.raft.killed.filter(lies).filter(|_| deed == Deed::KillOrStart);
+        let leader = || raft::leader(picture).map(|node| node.id);
+        return killed.or_else(leader).or_else(|| model.ui.raft.node(picture));
+    }
     let of_row = || {
         let member = model.shown().cluster.members().get(model.ui.members.index())?;
         picture.nodes.iter().find(|node| node.member == member.member.id).map(|node| node.id)
@@ -239,6 +258,31 @@ mod tests {
     }
 
     #[test]
+    fn elsewhere_the_key_starts_what_it_killed_and_then_kills_whoever_leads() {
+        let mut world = world();
+        world.keys("r<Down>5");
+        let leads = |world: &mut World, leader: usize, killed: Option<usize>| {
+            show(world, |picture| {
+                for (at, node) in picture.nodes.iter_mut().enumerate() {
+                    node.role = if at == leader { RaftRole::Leader } else { RaftRole::Follower };
+                    node.life = if Some(at) == killed { Life::Killed } else { Life::Up };
+                }
+            });
+        };
+        assert_eq!(fault(&world.keys("K")), "kill n2", "not the one that is selected on the Raft screen");
+        leads(&mut world, 0, Some(1));
+        assert_eq!(fault(&world.keys("P")), "isolate n1", "which means the leader as well");
+        assert_eq!(fault(&world.keys("K")), "start n2");
+        leads(&mut world, 0, None);
+        assert_eq!(fault(&world.keys("K")), "kill n1");
+        leads(&mut world, 2, Some(0));
+        assert_eq!(fault(&world.keys("K")), "start n1");
+        leads(&mut world, 2, Some(1));
+        assert_eq!(fault(&world.keys("K")), "kill n3", "one that somebody else killed is left alone");
+        assert_eq!(fault(&world.keys("rk")), "kill n3", "what was selected there is selected still");
+    }
+
+    #[test]
     fn the_lead_moves_to_the_next_that_could_have_it() {
         let mut world = world();
         assert_eq!(fault(&move_lead(&mut world.model)), "transfer n3");
@@ -319,6 +363,14 @@ mod tests {
         world.model.ui.toast = None;
         world.keys("rk");
         assert_eq!(world.toast(), "", "k goes up, as on every screen");
+    }
+
+    #[test]
+    fn where_there_is_nothing_to_filter_the_key_says_so() {
+        let mut world = world();
+        assert_eq!(world.keys("5/"), []);
+        assert_eq!(world.toast(), "there is nothing to filter here: Locks and Leases have a filter");
+        assert!(world.model.ui.prompt.is_none());
     }
 
     #[test]

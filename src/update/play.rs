@@ -20,15 +20,12 @@ pub fn client(model: &mut Model, blow: Blow) -> Effects {
         tell(model, Notice::NeedsPlay);
         return Effects::new();
     };
-    let Some(client) = ui.play.client(run).and_then(|id| run.picture().client(id)) else {
+    let Some(client) = ui.play.meant(run, blow).and_then(|id| run.picture().client(id)) else {
         tell(model, Notice::NoClient);
         return Effects::new();
     };
     let id = client.id;
-    // Whoever did something to a client looks at it from then on, so that the same key takes it
-    // back.
-    ui.play.clients.pin(Some(id));
-    ui.play.settle(run);
+    ui.play.note_done(blow, id);
     let ill = match blow {
         Blow::PauseOrResume if client.life == Life::Paused => Ill::Resume,
         Blow::PauseOrResume => Ill::Pause,
@@ -40,11 +37,26 @@ pub fn client(model: &mut Model, blow: Blow) -> Effects {
         Blow::SkewClock if client.skew_ms != 0 => Ill::Skew(0),
         Blow::SkewClock => Ill::Skew(-i64::try_from(client.ttl.as_millis() / 2).unwrap_or(i64::MAX)),
         Blow::Release => Ill::Release,
-        Blow::HoldLonger => Ill::Hold(ui.play.other_hold(run, id, true)),
-        Blow::HoldShorter => Ill::Hold(ui.play.other_hold(run, id, false)),
+        Blow::HoldLonger => Ill::Hold(ui.play.other_hold(client, true)),
+        Blow::HoldShorter => Ill::Hold(ui.play.other_hold(client, false)),
         Blow::Remove => Ill::Remove,
     };
     vec![Effect::Order(Order::Client(Whom::Client(id), ill))]
+}
+
+/// Follows an order, whoever it means by name: who is told of it is told whom it met.
+pub fn order(model: &Model, order: Order) -> Effects {
+    let run = model.live().play.as_deref();
+    let meant = match &order {
+        Order::Client(Whom::Holder, _) => run.and_then(Play::holder),
+        Order::Client(Whom::Waiter, _) => run.and_then(Play::waiter),
+        Order::Client(Whom::Client(_), _) | Order::Add(_) => None,
+    };
+    let order = match (order, meant) {
+        (Order::Client(_, ill), Some(id)) => Order::Client(Whom::Client(id), ill),
+        (order, _) => order,
+    };
+    vec![Effect::Order(order)]
 }
 
 /// Lets so many clients more join.
@@ -64,6 +76,10 @@ pub fn look(model: &mut Model, look: Look) {
     match look {
         Look::Nearer => ui.play.zoom(run, columns, true),
         Look::Farther => ui.play.zoom(run, columns, false),
+        Look::Back if ui.play.span(run, columns).start.0 == 0 => {
+            let whole = ui.play.follows();
+            tell(model, if whole { Notice::WholeRun } else { Notice::RunBegins });
+        }
         Look::Back => ui.play.pan(run, columns, -STEP),
         Look::Forward => ui.play.pan(run, columns, STEP),
         Look::Follow => {
@@ -122,6 +138,7 @@ mod tests {
             place: Some(if id == 3 { 0 } else { 4 }),
             ttl: Duration::from_secs(15),
             heartbeat: Duration::from_secs(4),
+            hold: Duration::from_secs(6),
             ..ClientPicture::default()
         };
         let moment = |second: u64| Moment {
@@ -174,9 +191,9 @@ mod tests {
             ("ss", "heartbeat client-3 4s"),
             ("t", "skew client-3 -7.5s"),
             ("u", "release client-3"),
-            ("+", "hold client-3 2s"),
-            ("++-", "hold client-3 2s"),
-            ("-", "hold client-3 500ms"),
+            ("+", "hold client-3 12s"),
+            ("++-", "hold client-3 12s"),
+            ("-", "hold client-3 3s"),
             ("D", "remove client-3"),
             ("a", "add 1"),
             ("A", "add 10"),
@@ -190,7 +207,7 @@ mod tests {
     #[test]
     fn the_same_key_takes_it_back_though_another_holds_by_then() {
         let mut world = world();
-        world.keys("p");
+        world.keys("pdst");
         show(&mut world, |picture| {
             (picture.clients[2].life, picture.clients[2].place) = (Life::Paused, None);
             (picture.clients[2].cut, picture.clients[2].skew_ms) = (true, -7_500);
@@ -198,9 +215,68 @@ mod tests {
         });
         assert_eq!(order(&world.keys("p")), "resume client-3");
         assert_eq!(order(&world.keys("d")), "mend client-3");
+        assert_eq!(order(&world.keys("s")), "heartbeat client-3 4s");
         assert_eq!(order(&world.keys("t")), "skew client-3 0ms");
+        for (key, line) in [("k", "crash client-1"), ("x", "revoke client-1"), ("u", "release client-1")] {
+            assert_eq!(order(&world.keys(key)), line, "what is not taken back means the holder");
+        }
+        show(&mut world, |picture| picture.clients[0].place = Some(0));
+        assert_eq!(order(&world.keys("p")), "pause client-1", "what was taken back is done with");
         show(&mut world, |picture| drop(picture.clients.remove(2)));
         assert_eq!(order(&world.keys("p")), "pause client-1", "one that is gone is not meant any more");
+    }
+
+    #[test]
+    fn a_deed_picks_nobody_and_who_was_picked_is_let_go_again() {
+        let mut world = world();
+        let picked = |world: &World| world.model.ui.play.clients.picked().copied();
+        world.keys("kxpds");
+        assert_eq!(picked(&world), None);
+        for key in ["F", "<Esc>"] {
+            world.keys("<Down>");
+            assert_eq!((picked(&world), order(&world.keys("x"))), (Some(ClientId(4)), "revoke client-4".into()));
+            world.keys(key);
+            assert_eq!((picked(&world), order(&world.keys("x"))), (None, "revoke client-3".into()), "{key}");
+            assert_eq!(world.model.ui.screen, Screen::Playground);
+        }
+    }
+
+    #[test]
+    fn where_nobody_holds_for_a_moment_the_last_holder_is_meant() {
+        let mut world = world();
+        show(&mut world, |picture| {
+            picture.clients[2].place = None;
+            picture.clients[2].belief = Belief::Idle;
+        });
+        assert_eq!(order(&world.keys("x")), "revoke client-3");
+    }
+
+    #[test]
+    fn of_many_clients_the_holder_is_in_sight_while_the_run_is_followed() {
+        let mut world = world();
+        world.shown(Pane::Lanes, 2, 5);
+        let window = |world: &World| world.model.ui.play.clients.window(2, 5);
+        show(&mut world, |_| ());
+        assert!(window(&world).contains(&2));
+        show(&mut world, |picture| {
+            (picture.clients[2].place, picture.clients[4].place) = (Some(1), Some(0));
+        });
+        assert!(window(&world).contains(&4));
+        world.keys("<Home>");
+        show(&mut world, |_| ());
+        assert_eq!(window(&world), 0..2, "who is picked stays");
+    }
+
+    #[test]
+    fn where_there_is_nothing_before_the_key_says_so() {
+        let mut world = world();
+        for _ in 0..40 {
+            world.keys("<Left>");
+        }
+        assert_eq!(world.toast(), "here the run begins; F follows it again");
+        world.keys("FZZZ<Left>");
+        assert_eq!(world.toast(), "the whole run is on the screen; z shows it in more detail");
+        assert!(span(&world).2, "and goes on being followed");
     }
 
     #[test]
@@ -211,7 +287,26 @@ mod tests {
         world.observe(Observation::OrderDone("add 3".parse().unwrap(), Err("the run is over".into())));
         assert_eq!(world.toast(), "add 3: the run is over");
         assert!(world.model.ui.toast.as_ref().unwrap().notice.is_error());
-        assert_eq!(order(&world.keys(":pause holder<Enter>")), "pause holder");
+        for (order, said) in [
+            ("skew client-2 0ms", "the clock of client-2 is right again"),
+            ("skew client-2 -3s", "the clock of client-2 is 3s behind; t sets it right"),
+            ("heartbeat client-2 12s", "client-2 sends a heartbeat every 12s from now on"),
+            ("hold client-2 1500ms", "client-2 holds for 1.5s from now on"),
+            ("add 1", "one client more joins"),
+            ("add 3", "3 clients more join"),
+        ] {
+            world.observe(Observation::OrderDone(order.parse().unwrap(), Ok(())));
+            assert_eq!(world.toast(), said);
+        }
+    }
+
+    #[test]
+    fn a_command_that_means_somebody_by_what_it_does_is_told_by_name() {
+        let mut world = world();
+        assert_eq!(order(&world.keys(":pause holder<Enter>")), "pause client-3");
+        assert_eq!(order(&world.keys(":crash waiter<Enter>")), "crash client-1");
+        show(&mut world, |picture| picture.clients.iter_mut().for_each(|client| client.place = None));
+        assert_eq!(order(&world.keys(":crash waiter<Enter>")), "crash waiter", "the run says why that cannot be");
     }
 
     #[test]

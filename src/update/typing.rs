@@ -2,15 +2,15 @@
 
 use crate::domain::play::ClientId;
 use crate::domain::raft::NodeId;
-use crate::effect::{Effect, Effects};
+use crate::effect::Effects;
 use crate::input::action::Edit;
 use crate::input::command::{self, Command, Direction, Names};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Purpose};
 
 use super::action::{perform, tell, use_theme};
-use super::faults;
 use super::navigating::{open_named, set_filter};
+use super::{faults, play};
 
 /// Puts text into the line, if one is being typed.
 pub fn insert(model: &mut Model, text: &str) {
@@ -23,7 +23,7 @@ pub fn insert(model: &mut Model, text: &str) {
 
 /// Changes the line, uses it, or gives it up.
 pub fn edit(model: &mut Model, edit: Edit) -> Effects {
-    let (nodes, clients) = (nodes(model), clients(model));
+    let (nodes, leader, clients) = (nodes(model), leader(model), clients(model));
     let (facts, ui) = model.shown_and_ui();
     let Some(prompt) = &mut ui.prompt else { return Effects::new() };
     match edit {
@@ -33,7 +33,7 @@ pub fn edit(model: &mut Model, edit: Edit) -> Effects {
             let rows = ui.lock_order.rows().iter();
             let names = rows.filter_map(|&ix| std::str::from_utf8(facts.lock(ix)?.name()).ok());
             let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
-            prompt.complete(Names { themes: &ui.themes, nodes, clients }, names);
+            prompt.complete(Names { themes: &ui.themes, nodes, leader, clients }, names);
         }
         Edit::Earlier => prompt.earlier(&ui.typed),
         Edit::Later => prompt.later(&ui.typed),
@@ -77,9 +77,9 @@ fn accept(model: &mut Model) -> Effects {
     if !line.trim().is_empty() {
         model.ui.typed.remember(line);
     }
-    let (nodes, clients) = (nodes(model), clients(model));
+    let (nodes, leader, clients) = (nodes(model), leader(model), clients(model));
     let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
-    match command::parse(line, Names { themes: &model.ui.themes, nodes, clients }) {
+    match command::parse(line, Names { themes: &model.ui.themes, nodes, leader, clients }) {
         Ok(None) => Effects::new(),
         Ok(Some(command)) => {
             // What went wrong before is over when the next command works.
@@ -98,6 +98,11 @@ fn nodes(model: &Model) -> Option<Vec<NodeId>> {
     let picture = model.live().raft.as_deref();
     let nodes = || picture.into_iter().flat_map(|picture| &picture.nodes).map(|node| node.id).collect();
     model.is_embedded().then(nodes)
+}
+
+/// The node that leads.
+fn leader(model: &Model) -> Option<NodeId> {
+    crate::model::raft::leader(model.live().raft.as_deref()?).map(|node| node.id)
 }
 
 /// The clients a command can name; `None` where nobody plays.
@@ -123,7 +128,7 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Filter(text) => set_filter(&mut model.ui, &text),
         Command::Lock(name) => open_named(model, name),
         Command::Fault(fault) => return faults::cluster(model, fault),
-        Command::Order(order) => return vec![Effect::Order(order)],
+        Command::Order(order) => return play::order(model, order),
     }
     Effects::new()
 }

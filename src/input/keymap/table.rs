@@ -172,7 +172,7 @@ pub const BINDINGS: &[Binding] = &[
         Context::Playground,
         &[key('p')],
         Action::Client(Blow::PauseOrResume),
-        "Let the selected client stand still, or go on; until one is picked that is the holder",
+        "Let the selected client stand still, or go on; while none is picked that is the holder",
     )
     .hint(21, &[key('p')], "pause client"),
     row(
@@ -243,11 +243,13 @@ pub const BINDINGS: &[Binding] = &[
         "zoom",
     ),
     row(Context::Playground, &[key('Z')], Action::Lanes(Look::Farther), "Show more time, in less detail"),
-    row(Context::Playground, &[key('F')], Action::Lanes(Look::Follow), "Follow the run, with no moment marked").hint(
-        29,
+    row(
+        Context::Playground,
         &[key('F')],
-        "follow",
-    ),
+        Action::Lanes(Look::Follow),
+        "Follow the run, with no moment marked and no client picked",
+    )
+    .hint(29, &[key('F')], "follow"),
     row(
         Context::Playground,
         &[key('e')],
@@ -259,14 +261,16 @@ pub const BINDINGS: &[Binding] = &[
         Context::Embedded,
         &[key('K')],
         Action::Node(Deed::KillOrStart),
-        "Kill the selected node, or start one that was killed; until one is picked that is the leader",
+        "Kill the leader, or start the node that was killed so; on Members, the selected node",
     )
     .hint(42, &[key('K')], "kill"),
-    row(Context::Embedded, &[key('P')], Action::Node(Deed::Isolate), "Cut the selected node off from all others").hint(
-        66,
+    row(
+        Context::Embedded,
         &[key('P')],
-        "isolate",
-    ),
+        Action::Node(Deed::Isolate),
+        "Cut the leader off from all others; on Members, the selected node",
+    )
+    .hint(66, &[key('P')], "isolate"),
     row(Context::Embedded, &[key('H')], Action::Heal, "Mend all cuts, and let messages travel as at the start"),
     row(Context::Embedded, &[key('[')], Action::Pace(Pace::Slower), "Let the cluster's clock run slower").hint(
         67,

@@ -9,7 +9,8 @@
 //!                          └──► nothing     stale ──► nothing, once it knows
 //!
 //!   Crashed leads to away from everywhere, Returned back to nothing; between Paused and
-//!   Resumed all of this goes on unseen below paused.
+//!   Resumed all of this goes on unseen below paused, but for stale: who sleeps through the end
+//!   of its lease is wrong from then on, not from when it wakes.
 //! ```
 
 use std::collections::VecDeque;
@@ -58,7 +59,7 @@ pub enum Doing {
     Holding,
     /// It believes that it holds, and the store has dropped its key.
     Stale,
-    /// It stands still, whatever else it does.
+    /// It stands still, whatever else it does, unless it is stale.
     Paused,
     /// It crashed and is not back.
     Away,
@@ -226,7 +227,7 @@ impl Lane {
     /// From now on it does this.
     fn does(&mut self, at: ClusterTime, doing: Option<Doing>, most: usize) {
         self.doing = doing;
-        let seen = if self.paused { Some(Doing::Paused) } else { doing };
+        let seen = if self.paused && doing != Some(Doing::Stale) { Some(Doing::Paused) } else { doing };
         let last = self.stretches.back_mut().filter(|last| last.to.is_none());
         if last.as_ref().map(|last| last.doing) == seen {
             return;
@@ -319,7 +320,7 @@ mod tests {
             (13, Happening::Lost(Belief::Holding)),
         ];
         let lane = lane(&zombie);
-        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-4, Paused 4-11, Stale 11-13");
+        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-4, Paused 4-9, Stale 9-13");
         let marks: Vec<_> = lane.marks().iter().map(|mark| mark.what).collect();
         assert_eq!(marks, [Marked::Gone(Some(Revision(12))), Marked::Refused(Revision(7))], "it is lost once");
         assert!(lane.is_fenced());
@@ -353,7 +354,7 @@ mod tests {
     fn what_is_told_late_neither_overlaps_nor_runs_backwards() {
         let moments = [(5, acquired(7)), (4, Happening::Dropped(Revision(9), Belief::Holding)), (3, Happening::Paused)];
         let lane = lane(&moments);
-        assert_eq!(told(&lane), "Holding 5-5, Stale 5-5, Paused 5-");
+        assert_eq!(told(&lane), "Holding 5-5, Stale 5-");
         assert!(lane.marks().iter().map(|mark| mark.at).is_sorted());
     }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::domain::play::{Ill, Order};
 use crate::domain::raft::{Fault, NodeId, Speed};
-use crate::domain::{Millis, Timestamp};
+use crate::domain::{Length, Millis, Timestamp};
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
 
@@ -63,6 +63,12 @@ pub enum Notice {
     NotOrdered(Order, String),
     /// There are no simulated clients here.
     NeedsPlay,
+    /// There is nothing that a filter could be used on.
+    NothingToFilter,
+    /// There is nothing before what the lanes show: they show it all.
+    WholeRun,
+    /// There is nothing before what the lanes show.
+    RunBegins,
     /// The simulated clients have not been heard of yet.
     NoClient,
     /// The log entry at this index came of no request that is still known.
@@ -101,6 +107,9 @@ impl Notice {
             | Self::Ordered(_)
             | Self::SpeedLimit(_)
             | Self::IsolatedAlready(_)
+            | Self::NothingToFilter
+            | Self::WholeRun
+            | Self::RunBegins
             | Self::NoWay(_) => false,
         }
     }
@@ -129,7 +138,10 @@ impl fmt::Display for Notice {
             Self::Ordered(order) => ordered(order, f),
             Self::NotOrdered(order, why) => write!(f, "{order}: {why}"),
             Self::NeedsPlay => f.write_str("no clients play here: `lockscope demo` has some"),
-            Self::NoClient => f.write_str("no client plays yet; a adds one"),
+            Self::NoClient => f.write_str("no client plays; a adds one"),
+            Self::NothingToFilter => f.write_str("there is nothing to filter here: Locks and Leases have a filter"),
+            Self::WholeRun => f.write_str("the whole run is on the screen; z shows it in more detail"),
+            Self::RunBegins => f.write_str("here the run begins; F follows it again"),
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
             Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
             Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
@@ -139,7 +151,11 @@ impl fmt::Display for Notice {
 
 /// What an order led to, in a few words.
 fn ordered(order: &Order, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let Order::Client(whom, ill) = order else { return write!(f, "{order}: they join") };
+    let (whom, ill) = match order {
+        Order::Add(1) => return f.write_str("one client more joins"),
+        Order::Add(count) => return write!(f, "{count} clients more join"),
+        Order::Client(whom, ill) => (whom, ill),
+    };
     match ill {
         Ill::Pause => write!(f, "{whom} stands still: no heartbeat, no work; p lets it go on"),
         Ill::Resume => write!(f, "{whom} goes on"),
@@ -149,7 +165,13 @@ fn ordered(order: &Order, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Ill::Release => write!(f, "{whom} lets go"),
         Ill::Revoke => write!(f, "the lease of {whom} is revoked"),
         Ill::Remove => write!(f, "{whom} ends in order"),
-        Ill::Heartbeat(_) | Ill::Skew(_) | Ill::Hold(_) => write!(f, "{order} from now on"),
+        Ill::Heartbeat(every) => write!(f, "{whom} sends a heartbeat every {} from now on", Length(*every)),
+        Ill::Skew(0) => write!(f, "the clock of {whom} is right again"),
+        Ill::Skew(millis) => {
+            let size = Length(std::time::Duration::from_millis(millis.unsigned_abs()));
+            write!(f, "the clock of {whom} is {size} {}; t sets it right", if *millis < 0 { "behind" } else { "ahead" })
+        }
+        Ill::Hold(hold) => write!(f, "{whom} holds for {} from now on", Length(*hold)),
     }
 }
 

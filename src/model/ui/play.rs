@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::Cursor;
-use crate::domain::play::ClientId;
+use crate::domain::play::{ClientId, ClientPicture, Life};
 use crate::domain::raft::ClusterTime;
+use crate::input::action::Blow;
 use crate::model::Play;
-use crate::model::play::Doing;
 
 /// The columns in front of a lane, with its frame: the client's name and what it does.
 pub const LABEL: u16 = 21;
@@ -17,8 +17,6 @@ pub const MARGIN: u16 = 3;
 const COLUMN: Duration = Duration::from_millis(250);
 /// How far one can zoom in and out, in powers of two.
 const ZOOM: std::ops::RangeInclusive<i8> = -8..=12;
-/// How long a client holds that was never seen to hold.
-const USUAL_HOLD: Duration = Duration::from_secs(1);
 /// The shortest and the longest time that keys make a client hold.
 const HOLDS: (Duration, Duration) = (Duration::from_millis(50), Duration::from_mins(10));
 /// A heartbeat that was made slower takes so many times as long.
@@ -41,8 +39,10 @@ pub struct PlayUi {
     zoom: i8,
     /// The heartbeats that clients had before they were made slower.
     heartbeats: BTreeMap<ClientId, Duration>,
-    /// How long clients were told to hold.
-    holds: BTreeMap<ClientId, Duration>,
+    /// How long clients were told to hold, until the picture says so.
+    holds: BTreeMap<ClientId, (Duration, Duration)>,
+    /// To whom a key did what the same key takes back.
+    done: BTreeMap<Blow, ClientId>,
 }
 
 /// The stretch of time that lanes show.
@@ -62,10 +62,43 @@ impl PlayUi {
         Self { awaited, ..Self::default() }
     }
 
-    /// The selected client.
+    /// The client that was picked.
+    pub fn picked(&self, play: &Play) -> Option<ClientId> {
+        self.clients.picked().copied().filter(|&id| play.row(id).is_some())
+    }
+
+    /// The selected client: the picked one, or whoever holds.
     pub fn client(&self, play: &Play) -> Option<ClientId> {
-        let picked = self.clients.picked().copied().filter(|&id| play.row(id).is_some());
-        picked.or_else(|| play.holder()).or_else(|| play.clients().first().map(|client| client.id))
+        let first = || play.clients().first().map(|client| client.id);
+        self.picked(play).or_else(|| play.holder()).or_else(|| play.last_holder()).or_else(first)
+    }
+
+    /// Whom a key means: the selected client, but for what it did before to one that was not
+    /// picked and takes back now.
+    pub fn meant(&self, play: &Play, blow: Blow) -> Option<ClientId> {
+        let done = || {
+            let client = play.picture().client(*self.done.get(&blow)?)?;
+            self.suffers(client, blow).then_some(client.id)
+        };
+        self.picked(play).or_else(done).or_else(|| self.client(play))
+    }
+
+    /// Remembers whom a key meant, if it takes back what it does.
+    pub fn note_done(&mut self, blow: Blow, id: ClientId) {
+        if matches!(blow, Blow::PauseOrResume | Blow::CutOrMend | Blow::SlowHeartbeat | Blow::SkewClock) {
+            self.done.insert(blow, id);
+        }
+    }
+
+    /// Whether what a key does is done to a client.
+    fn suffers(&self, client: &ClientPicture, blow: Blow) -> bool {
+        match blow {
+            Blow::PauseOrResume => client.life == Life::Paused,
+            Blow::CutOrMend => client.cut,
+            Blow::SlowHeartbeat => self.heartbeats.contains_key(&client.id),
+            Blow::SkewClock => client.skew_ms != 0,
+            Blow::Crash | Blow::Revoke | Blow::Release | Blow::HoldLonger | Blow::HoldShorter | Blow::Remove => false,
+        }
     }
 
     /// The moment that is marked.
@@ -130,11 +163,13 @@ impl PlayUi {
         self.look_to(play, to.max(first.saturating_add(u64::from(columns / 2) * span.column)));
     }
 
-    /// Follows the run, with no moment marked. Returns whether that was not so before.
+    /// Follows the run, with no moment marked and no client picked. Returns whether that was not
+    /// so before.
     pub fn follow(&mut self) -> bool {
-        let marked = self.happened.picked().is_some();
+        let picked = self.happened.picked().is_some() || self.clients.picked().is_some();
         self.happened.reset();
-        self.end.take().is_some() || marked
+        self.clients.pin(None);
+        self.end.take().is_some() || picked
     }
 
     /// Shows the marked moment, and stays there.
@@ -160,20 +195,26 @@ impl PlayUi {
     }
 
     /// How long to ask a client to hold so that it is twice as long, or half as long.
-    pub fn other_hold(&mut self, play: &Play, id: ClientId, longer: bool) -> Duration {
-        let lane = play.lane(id);
-        let held = || {
-            let stretches = lane.into_iter().flat_map(|lane| lane.stretches().iter().rev());
-            let over = stretches.filter(|stretch| stretch.doing == Doing::Holding);
-            over.into_iter().find_map(|stretch| Some(stretch.to?.since(stretch.from)))
-        };
-        let now = self.holds.get(&id).copied().or_else(held).unwrap_or(USUAL_HOLD);
+    pub fn other_hold(&mut self, client: &ClientPicture, longer: bool) -> Duration {
+        // Keys are pressed faster than pictures come.
+        let asked = self.holds.get(&client.id).filter(|(before, _)| *before == client.hold);
+        let now = asked.map_or(client.hold, |&(_, asked)| asked);
         let then = if longer { now.saturating_mul(2) } else { now / 2 };
         // Whoever types it again types whole milliseconds.
         let millis = u64::try_from(then.as_millis()).unwrap_or(u64::MAX);
         let then = Duration::from_millis(millis).clamp(HOLDS.0, HOLDS.1);
-        self.holds.insert(id, then);
+        self.holds.insert(client.id, (client.hold, then));
         then
+    }
+
+    /// Has so many rows show the selected client while nobody is picked and the run is followed.
+    pub fn show_holder(&mut self, play: &Play, rows: usize) {
+        if self.clients.picked().is_none()
+            && self.follows()
+            && let Some(row) = self.client(play).and_then(|id| play.row(id))
+        {
+            self.clients.position.place(row, rows, play.clients().len());
+        }
     }
 
     /// Brings the selections up to date with the run.
@@ -183,7 +224,9 @@ impl PlayUi {
         if self.clients.picked().is_some() && row.is_none() {
             self.clients.pin(None);
         }
-        self.clients.follow(clients.len(), |at, _| row == Some(at));
+        if self.clients.picked().is_some() {
+            self.clients.follow(clients.len(), |at, _| row == Some(at));
+        }
         // Newest first.
         let happened = play.happened();
         let picked = self.happened.picked().copied();
@@ -191,10 +234,11 @@ impl PlayUi {
             self.happened.pin(None);
         }
         self.happened.follow(happened.len(), |at, number| happened[happened.len() - 1 - at].number == *number);
-        for of in [&mut self.heartbeats, &mut self.holds] {
-            if of.len() > clients.len() {
-                of.retain(|&id, _| play.row(id).is_some());
-            }
+        if self.heartbeats.len() > clients.len() {
+            self.heartbeats.retain(|&id, _| play.row(id).is_some());
+        }
+        if self.holds.len() > clients.len() {
+            self.holds.retain(|&id, _| play.row(id).is_some());
         }
     }
 }

@@ -44,6 +44,8 @@ pub struct RaftUi {
     pub way: Option<Box<Trace>>,
     /// Whether elections are shown where there is no room for them beside the logs.
     pub elections: bool,
+    /// The node that was killed last from a screen that shows no nodes.
+    pub killed: Option<NodeId>,
     /// The speed of the clock that was asked for last, until it is known what came of that.
     pub asked_speed: Option<Speed>,
 }

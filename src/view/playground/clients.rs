@@ -18,19 +18,21 @@ use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::table::{Cell, Column, Row, table};
 
+/// Those whose cells come and go have the width of the widest that is usual, so that the others
+/// stand still.
 const COLUMNS: [Column; 12] = [
     Column::new("CLIENT"),
     Column::new("LOCK").drop(1),
     Column::new("RECIPE").drop(2),
-    Column::new("STEP"),
+    Column::new("STEP").steady(11),
     Column::new("BELIEVES"),
-    Column::new("STORE SAYS"),
-    Column::new("TOKEN").right(),
+    Column::new("STORE SAYS").steady(15),
+    Column::new("TOKEN").right().steady(6),
     Column::new("LEASE"),
-    Column::new("TTL").right(),
-    Column::new("WAITS FOR").drop(4),
-    Column::new("KEY").at_least(12).drop(0).fills(),
-    Column::new("DONE TO IT").drop(3),
+    Column::new("TTL").right().steady(4),
+    Column::new("WAITS FOR").drop(4).steady(10),
+    Column::new("KEY").at_least(24).steady(24).drop(0).fills(),
+    Column::new("DONE TO IT").at_least(11).steady(11).drop(3),
 ];
 
 /// The rows that the whole table would take, frame included.
@@ -75,7 +77,7 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
     let step = match client.life {
         Life::Gone => theme.span("away", Role::Error),
         Life::Stopped => theme.span("ended", Role::Muted),
-        Life::Paused => theme.span(format!("{} {}, paused", client.step.number(), client.step.name()), Role::Warning),
+        Life::Paused => theme.span(format!("{} paused", client.step.number()), Role::Warning),
         Life::Up => theme.span(format!("{} {}", client.step.number(), client.step.name()), Role::Text),
     };
     let ahead = stake.ahead.as_ref().filter(|_| client.belief == Belief::Waiting);
@@ -92,9 +94,15 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
             if stake.created == Revision(0) { dash() } else { Cell::new(stake.created.to_string()) },
             if stake.lease.is_none() { dash() } else { Cell::new(short(stake.lease, b"").into_owned()) },
             Cell::new(duration(Millis::from(client.ttl))),
-            ahead.map_or_else(dash, |key| Cell::span(theme.sentence(words::ahead(play, key), 24, Role::Text))),
+            ahead.map_or_else(dash, |key| Cell::span(theme.sentence(words::ahead(play, key, theme), 12, Role::Text))),
             if stake.key.is_empty() { dash() } else { Cell::Name(&stake.key, theme.style(Role::Muted)) },
-            if ills.is_empty() { dash() } else { Cell::span(theme.span(ills, Role::Warning)) },
+            if ills.is_empty() { dash() } else { Cell::Forms(done_to_it(ills, theme)) },
         ])
     }
+}
+
+/// What was done to a client: in full, or cut where there is no room.
+fn done_to_it<'a>(ills: String, theme: &Theme) -> Vec<Line<'a>> {
+    let short = theme.sentence(ills.clone(), 11, Role::Warning);
+    vec![Line::from(theme.span(ills, Role::Warning)), Line::from(short)]
 }

@@ -38,7 +38,7 @@ const WORDS: u16 = LABEL - 3;
 
 /// The rows that all lanes would take.
 pub fn wanted_rows(play: &Play) -> u16 {
-    let lanes = play.clients().len() + play.resources().len().min(RESOURCES);
+    let lanes = play.clients().len().max(1) + play.resources().len().min(RESOURCES);
     u16::try_from(lanes).unwrap_or(u16::MAX).saturating_add(BESIDE)
 }
 
@@ -51,7 +51,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let resources = &play.resources()[..play.resources().len().min(RESOURCES)];
     // A screen with little room shows what the clients do before what they write.
     let inner_rows = area.height.saturating_sub(BESIDE);
-    let of_resources = u16::try_from(resources.len()).unwrap_or(0).min(inner_rows / 2);
+    let spare = inner_rows.saturating_sub(u16::try_from(play.clients().len().max(1)).unwrap_or(u16::MAX));
+    let of_resources = u16::try_from(resources.len()).unwrap_or(0).min(spare.max(inner_rows / 2));
     let capacity = inner_rows - of_resources;
     let clients = play.clients();
     let window = ui.play.clients.window(usize::from(capacity), clients.len());
@@ -341,7 +342,7 @@ fn draw_writes(canvas: &mut Canvas<'_>, x: u16, y: u16, writes: Option<&VecDeque
             let glyph = if write.fate == Fate::Refused { theme.glyphs.refused } else { theme.glyphs.lane.damaged };
             let token = write.token.to_string();
             let behind = column + u16::try_from(token.len()).unwrap_or(0);
-            let column = if strip.write(column, &token, theme.style(Role::Error)) { behind } else { column };
+            let column = if strip.write_apart(column, &token, theme.style(Role::Error)) { behind } else { column };
             strip.mark(column, glyph, theme.style(Role::Error), 2);
         }
         let accepted: Vec<_> = seen().filter(|(_, write)| write.fate == Fate::Taken).collect();

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::domain::play::Expected;
 use crate::input::action::{Blow, Deed, Look};
 use crate::input::keymap::{BINDINGS, Context};
 use crate::input::{Action, Pane, Target};
@@ -36,16 +37,29 @@ const KEYS: [(Action, &str, bool); 15] = [
 /// Draws the keys as a panel, titled with whom they are about.
 pub fn draw_keys(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded: bool) {
     let theme = canvas.theme;
-    let whom = ui.play.client(play).map(|id| format!(" {id}")).unwrap_or_default();
+    // Who holds changes too often for a title.
+    let whom = match ui.play.picked(play) {
+        Some(id) => format!(" {id}"),
+        None if play.last_holder().is_some() => " holder".to_owned(),
+        None => ui.play.client(play).map(|id| format!(" {id}")).unwrap_or_default(),
+    };
     let panel = Panel::new(Line::from(vec![theme.span("Faults", Role::Title), Span::raw(whom)]));
     let inner = panel.draw(canvas, area);
-    let keys = KEYS.into_iter().filter(|(_, _, needs_embedded)| embedded || !needs_embedded);
+    let mut keys: Vec<_> = KEYS
+        .into_iter()
+        .filter(|(_, _, needs_embedded)| embedded || !needs_embedded)
+        .map(|(of, text, _)| (of, text))
+        .collect();
     // Two columns where they fit.
     let across = if inner.width >= 44 { 2 } else { 1 };
     let rows = usize::from(inner.height.max(1));
-    for (at, (action, text, _)) in keys.take(rows * across).enumerate() {
+    if keys.len() > rows * across {
+        keys.truncate(rows * across - 1);
+        keys.push((Action::Help, "all keys"));
+    }
+    for (at, (action, text)) in keys.into_iter().enumerate() {
         let of_action = |context| BINDINGS.iter().find(|row| row.context == context && row.action == action);
-        let key = of_action(Context::Playground).or_else(|| of_action(Context::Embedded));
+        let key = [Context::Playground, Context::Embedded, Context::Browse].into_iter().find_map(of_action);
         let Some(key) = key.and_then(|row| row.keys.first()) else { continue };
         let column = u16::try_from(at / rows).unwrap_or(0) * (inner.width / 2);
         let row = Rect {
@@ -67,54 +81,87 @@ pub fn draw_expectations(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &
     let expectations = play.expectations();
     let title = vec![theme.span("Expected", Role::Title), Span::raw(format!(" {}", expectations.len()))];
     let focused = ui.focused() == Pane::Expected;
-    let panel = Panel::new(Line::from(title)).data(theme.span("so far", Role::Muted)).focused(focused);
-    let inner = panel.draw(canvas, area);
-    let lines = lines(play, usize::from(inner.width.saturating_sub(2)), theme);
+    let columns = usize::from(area.width.saturating_sub(4));
+    let rows = usize::from(area.height.saturating_sub(2));
+    let mut lines = lines(play, columns, theme);
+    if lines.len() > rows && !focused {
+        lines = short_lines(play, columns, theme);
+    }
+    let top = ui.scrolled(Pane::Expected).min(lines.len().saturating_sub(rows));
+    let below = lines.len().saturating_sub(top + rows);
+    let data = match (top, below) {
+        (0, 0) => theme.span("so far", Role::Muted),
+        (_, 0) => theme.span(format!("{} {top} more", theme.glyphs.ascending), Role::Muted),
+        _ => theme.span(format!("{} {below} more", theme.glyphs.descending), Role::Muted),
+    };
+    let inner = Panel::new(Line::from(title)).data(data).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Expected, inner.height, lines.len());
     if expectations.is_empty() {
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing is expected", Role::Muted);
     }
-    let top = ui.scrolled(Pane::Expected).min(lines.len().saturating_sub(usize::from(inner.height)));
     for (y, line) in (inner.top()..inner.bottom()).zip(&lines[top..]) {
         canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), line);
     }
 }
 
+/// Everything that is expected, with what tells how it stands.
 fn lines<'a>(play: &Play, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
-    let glyphs = theme.glyphs;
+    play.expectations().iter().flat_map(|expected| whole(expected, columns, theme)).collect()
+}
+
+/// The same where there is not room for all of it: what is met takes a line, which is cut.
+fn short_lines<'a>(play: &Play, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let mut lines = Vec::new();
     for expected in play.expectations() {
-        let (glyph, role) = match expected.held {
-            Some(true) => (glyphs.granted, Role::Text),
-            Some(false) => (glyphs.refused, Role::Error),
-            None => (glyphs.dot, Role::Muted),
-        };
-        let mut push = |first: &str, text: &str, role| {
-            let text = escape_text(text);
-            let (mut now, mut later) = split_at_width(&text, columns.saturating_sub(2).max(4));
-            let mut head = first;
-            while !now.is_empty() {
-                lines.push(Line::from(vec![theme.span(head.to_owned(), role), theme.span(now.to_owned(), role)]));
-                (now, later) = split_at_width(later, columns.saturating_sub(2).max(4));
-                head = "  ";
-            }
-        };
-        push(&format!("{glyph} "), &expected.text, role);
-        push("  ", &expected.evidence, Role::Muted);
+        if expected.held != Some(true) {
+            lines.extend(whole(expected, columns, theme));
+            continue;
+        }
+        let (glyph, role) = sign(expected, theme);
+        let text = escape_text(&expected.text).into_owned();
+        let text = theme.sentence(text, columns.saturating_sub(2), role);
+        lines.push(Line::from(vec![theme.span(format!("{glyph} "), role), text]));
     }
     lines
 }
 
-/// How the expectations stand, in a few words: `2 expected: 1 held, 1 open`.
+fn whole<'a>(expected: &Expected, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+    let (glyph, role) = sign(expected, theme);
+    let room = columns.saturating_sub(2).max(4);
+    let mut lines = Vec::new();
+    let mut push = |first: &str, text: &str, role| {
+        let text = escape_text(text);
+        let (mut now, mut later) = split_at_width(&text, room);
+        let mut head = first;
+        while !now.is_empty() {
+            lines.push(Line::from(vec![theme.span(head.to_owned(), role), theme.span(now.to_owned(), role)]));
+            (now, later) = split_at_width(later, room);
+            head = "  ";
+        }
+    };
+    push(&format!("{glyph} "), &expected.text, role);
+    push("  ", &expected.evidence, Role::Muted);
+    lines
+}
+
+const fn sign(expected: &Expected, theme: &Theme) -> (&'static str, Role) {
+    match expected.held {
+        Some(true) => (theme.glyphs.granted, Role::Text),
+        Some(false) => (theme.glyphs.refused, Role::Error),
+        None => (theme.glyphs.dot, Role::Muted),
+    }
+}
+
+/// How the expectations stand, in a few words: `expectations: 1 met, 1 open`.
 pub fn summary(play: &Play) -> Option<(String, Role)> {
     let expectations = play.expectations();
     let count = |held| expectations.iter().filter(|expected| expected.held == held).count();
     let (yes, no, open) = (count(Some(true)), count(Some(false)), count(None));
     let part = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
     let parts: Vec<String> =
-        [part(yes, "held"), part(no, "not held"), part(open, "open")].into_iter().flatten().collect();
+        [part(yes, "met"), part(no, "not met"), part(open, "open")].into_iter().flatten().collect();
     let role = if no > 0 { Role::Error } else { Role::Muted };
-    (!parts.is_empty()).then(|| (format!("expected: {}", parts.join(", ")), role))
+    (!parts.is_empty()).then(|| (format!("expectations: {}", parts.join(", ")), role))
 }
 
 #[cfg(test)]

@@ -2,14 +2,15 @@
 
 use std::time::Duration;
 
+use crate::domain::key::split_last;
 use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life, Moment, Narration, Sight};
-use crate::domain::{Key, LeaseId, Revision};
+use crate::domain::{Key, LeaseId, Length, Revision};
 use crate::model::Play;
 use crate::model::play::{Doing, Happened, Lane};
 use crate::model::ui::Lang;
 use crate::view::client::short;
 use crate::view::text::{Cut, escape, escape_text, fit_bytes, lasting};
-use crate::view::theme::Role;
+use crate::view::theme::{Role, Theme};
 
 /// The most columns of a key or a value in a sentence.
 const KEY: usize = 48;
@@ -142,14 +143,14 @@ fn suffered(who: &str, ill: Ill) -> String {
         Ill::Crash => format!("{who} is killed"),
         Ill::Cut => format!("{who} is cut off: its calls are not answered"),
         Ill::Mend => format!("{who} reaches the cluster again"),
-        Ill::Heartbeat(every) => format!("{who} sends a heartbeat every {} from now on", lasting(every)),
+        Ill::Heartbeat(every) => format!("{who} sends a heartbeat every {} from now on", Length(every)),
         Ill::Skew(0) => format!("the clock of {who} is right again"),
         Ill::Skew(millis) => {
-            let size = lasting(Duration::from_millis(millis.unsigned_abs()));
+            let size = Length(Duration::from_millis(millis.unsigned_abs()));
             format!("the clock of {who} is {size} {}", if millis < 0 { "behind" } else { "ahead" })
         }
         Ill::Release => format!("{who} is told to let go"),
-        Ill::Hold(length) => format!("{who} holds for {} from now on", lasting(length)),
+        Ill::Hold(length) => format!("{who} holds for {} from now on", Length(length)),
         Ill::Revoke => format!("the lease of {who} is revoked by somebody else"),
         Ill::Remove => format!("{who} is sent away"),
     }
@@ -220,10 +221,16 @@ pub fn ills(client: &ClientPicture) -> String {
     cut.into_iter().chain(skew).chain(slow).collect::<Vec<_>>().join(", ")
 }
 
-/// A client's name; of one that is not a client, the name of a key.
-pub fn ahead(play: &Play, key: &Key) -> String {
+/// The name of the client whose key this is; of nobody's, the end of the key, which is the end of
+/// a lease as others are written.
+pub fn ahead(play: &Play, key: &Key, theme: &Theme) -> String {
     let owner: Option<ClientId> = play.clients().iter().find(|client| client.stake.key == *key).map(|client| client.id);
-    owner.map_or_else(|| escape(key).into_owned(), |client| client.to_string())
+    let end = || {
+        let last = escape(split_last(key).1).into_owned();
+        let skipped = last.chars().count().saturating_sub(4);
+        format!("{}{}", theme.glyphs.ellipsis, last.chars().skip(skipped).collect::<String>())
+    };
+    owner.map_or_else(end, |client| client.to_string())
 }
 
 #[cfg(test)]

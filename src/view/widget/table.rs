@@ -25,6 +25,8 @@ pub struct Column {
     pub right: bool,
     /// With how few columns it is content; 0 when it is with no fewer than its cells want.
     pub least: u16,
+    /// How many columns it takes even when its cells want fewer.
+    pub steady: u16,
     /// The most columns it takes; `u16::MAX` for no limit.
     pub most: u16,
     /// When it is left out: the lowest first, `None` never.
@@ -75,6 +77,7 @@ impl Column {
             head,
             right: false,
             least: 0,
+            steady: 0,
             most: u16::MAX,
             drop: None,
             fills: false,
@@ -95,6 +98,13 @@ impl Column {
     #[must_use]
     pub const fn at_least(self, least: u16) -> Self {
         Self { least, ..self }
+    }
+
+    /// It takes so many columns even when its cells want fewer: what changes all the time does not
+    /// move what stands beside it.
+    #[must_use]
+    pub const fn steady(self, steady: u16) -> Self {
+        Self { steady, ..self }
     }
 
     /// It takes no more columns than this.
@@ -222,8 +232,11 @@ fn widest<'a>(rows: &[Row<'a>], at: usize, measure: impl Fn(&Cell<'a>) -> u16) -
 fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> {
     let head = |column: &Column| u16::try_from(width(column.head)).unwrap_or(u16::MAX);
     let filled: Vec<u16> = (0..columns.len()).map(|at| widest(rows, at, Cell::want)).collect();
-    let wants: Vec<u16> =
-        columns.iter().zip(&filled).map(|(column, &want)| want.min(column.most).max(head(column))).collect();
+    let wants: Vec<u16> = columns
+        .iter()
+        .zip(&filled)
+        .map(|(column, &want)| want.max(column.steady).min(column.most).max(head(column)))
+        .collect();
     // What a column keeps as long as another one can still be left out.
     let rich: Vec<u16> = columns
         .iter()
