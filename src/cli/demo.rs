@@ -65,18 +65,20 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
         let connection = stage.connection();
         // They begin when there is a leader; the screen does not wait for that.
         let (begun, begins) = oneshot::channel();
+        let inside = stage.inside(seed);
         let clients = tokio::spawn({
-            let (piece, connection, clock, control) =
-                (piece.clone(), connection.clone(), stage.clock(), stage.control());
+            let (piece, connection, clock) = (piece.clone(), connection.clone(), stage.clock());
+            let (control, chronicle) = (stage.control(), inside.chronicle.clone());
             async move {
                 let performance = Performance::begin(&piece, begin(seed), &connection, &clock, Some(control)).await;
                 let performance = performance.inspect_err(|why| warn!(?why, "the clients do not begin"))?;
+                performance.notes(&chronicle);
                 // A dashboard that was left already is shown nothing.
                 let _ = begun.send(performance.shown());
                 Ok::<_, Failure>(performance)
             }
         });
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed)), Some(begins)).await;
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);
@@ -193,6 +195,19 @@ mod tests {
         assert_eq!(lines.iter().filter(|line| line[0] == "expected" && line[1] == "held").count(), 3);
         assert!(printed(&summary, Format::Table).contains("/lockscope/demo/scheduler"));
         outcome::judge(&summary).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_lock_is_not_called_one() {
+        let of = |name: &str| {
+            let scenario = library::find(name).unwrap().unwrap();
+            let cast = scenario.cast("/lockscope/demo/", Wishes::default());
+            let options = Options::new(embedded::Config { seed: 7, ..embedded::Config::default() });
+            printed(&in_virtual_time(&Piece { scenario, cast }, &options, Duration::from_secs(5)), Format::Simple)
+        };
+        let (services, config) = (of("service-discovery"), of("config-watch"));
+        assert!(services.contains("registration: clients=1") && !services.contains("single-key"), "{services}");
+        assert!(config.contains("configuration: clients=1") && !config.contains("single-key"), "{config}");
     }
 
     #[test]

@@ -72,7 +72,7 @@ fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
     rows.extend(summary.locks.iter().map(|lock| {
         let what = format!(
             "{}: clients={} handoffs={} acquired={} released={} crashed={} expired={} lost={}",
-            json::recipe(&lock.lock),
+            json::recipe(&lock.lock, lock.kind),
             lock.clients,
             lock.handoffs,
             lock.acquired,

@@ -7,13 +7,14 @@ use super::exit::{Exit, Failure};
 use super::piece::Piece;
 use super::wait;
 use crate::config::Connection;
+use crate::domain::play::Happening;
 use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
 use crate::playground::{Begin, Company, Remains, StartError, Stopped, Summary};
-use crate::runtime::Control;
 use crate::runtime::play::Playing;
+use crate::runtime::{Chronicle, Control};
 
 /// A scenario that is played.
 pub struct Performance {
@@ -51,6 +52,12 @@ impl Performance {
     /// The run, to be shown.
     pub fn shown(&self) -> Box<dyn Playing> {
         Box::new(self.company.control())
+    }
+
+    /// Faults that are done by hand are noted in the run from now on.
+    pub fn notes(&self, chronicle: &Chronicle) {
+        let view = self.company.view();
+        chronicle.begin(move |fault| view.note(Happening::Fault(fault)));
     }
 
     /// Ends it: the clients give up what they have. What came of it.

@@ -16,7 +16,7 @@ pub mod order;
 pub mod picture;
 mod step;
 
-pub use order::{Ill, Order, Whom};
+pub use order::{Done, Ill, Order, Whom};
 pub use picture::{ClientPicture, Expected, Life, Narration, PlayPicture, ResourcePicture, SecondPicture};
 pub use step::{Belief, Step};
 

@@ -28,7 +28,7 @@ use super::resource::Ledgers;
 use super::tally::Happening;
 use super::{Cast, ClientId, Note, Seen, Tally};
 use crate::domain::escape::escape;
-use crate::domain::play::{Expected, Narration, Order, PlayPicture};
+use crate::domain::play::{Done, Expected, Narration, Order, PlayPicture};
 use crate::domain::{Key, KeyRange, Term};
 use crate::pace::Clock;
 
@@ -187,11 +187,11 @@ impl Company {
         Ok(Self { troupe: Arc::new(troupe), leave, journal, judge, open, notes, all, prefix: cast.prefix.clone() })
     }
 
-    /// Does what is ordered.
+    /// Does what is ordered; what that was, and to whom.
     ///
     /// # Errors
     /// In words, what cannot be done and what can.
-    pub async fn order(&self, order: Order) -> Result<(), String> {
+    pub async fn order(&self, order: Order) -> Result<Done, String> {
         self.troupe.order(order).await
     }
 
@@ -245,11 +245,11 @@ impl Company {
 }
 
 impl Control {
-    /// Does what is ordered.
+    /// Does what is ordered; what that was, and to whom.
     ///
     /// # Errors
     /// In words, what cannot be done and what can; or that the run is over.
-    pub async fn order(&self, order: Order) -> Result<(), String> {
+    pub async fn order(&self, order: Order) -> Result<Done, String> {
         match self.troupe.upgrade() {
             Some(troupe) => troupe.order(order).await,
             None => Err("the run is over".into()),

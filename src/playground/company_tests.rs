@@ -8,10 +8,12 @@ use tokio::time::sleep;
 
 use super::cast::Protected;
 use super::dial::{Dial, Line};
-use super::{Begin, Cast, ClientId, Company, Habits, Span, StartError, Summary};
-use crate::domain::play::{Ill, Order, Whom};
-use crate::domain::raft::{ClusterTime, Speed};
-use crate::domain::{Key, KeyRange, LeaseId, Timestamp};
+use super::director::Theatre;
+use super::scenario::library;
+use super::{Begin, Cast, ClientId, Company, Direction, Director, Habits, Span, StartError, Summary};
+use crate::domain::play::{Done, Happening, Ill, Moment, Order, Whom};
+use crate::domain::raft::{ClusterTime, Fault, NodeId, RaftPicture, Speed, TermRecord};
+use crate::domain::{Key, KeyRange, LeaseId, Term, Timestamp};
 use crate::pace::Reins;
 use crate::port::memory::Memory;
 use crate::port::{self, Etcd, Put, Range};
@@ -186,10 +188,11 @@ async fn a_zombie_is_kept_out_by_the_fence() {
     let etcd = memory(&reins);
     let company = play(&of_one_lock(2, &long()), &etcd, &reins, false).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    company.order(Order::Client(Whom::Holder, Ill::Pause)).await.unwrap();
+    let done = company.order(Order::Client(Whom::Holder, Ill::Pause)).await.unwrap();
     sleep(Duration::from_secs(8)).await;
     let picture = company.picture(0);
     let zombie = picture.clients.iter().find(|client| client.is_stale()).expect("it believes on").id;
+    assert_eq!(done, Done::Client(zombie, Ill::Pause), "who was meant is told");
     assert_eq!(picture.clients.iter().filter(|client| client.place == Some(0)).count(), 1);
     company.order(Order::Client(Whom::Client(zombie), Ill::Resume)).await.unwrap();
     sleep(Duration::from_secs(2)).await;
@@ -309,9 +312,40 @@ async fn orders_from_elsewhere_end_with_the_run() {
     let (_etcd, company, _reins) = start(Speed(1000)).await;
     let control = company.control();
     assert!(control.order(to(99, Ill::Pause)).await.unwrap_err().starts_with("there is no client-99"));
-    control.order(Order::Add(1)).await.unwrap();
+    assert_eq!(control.order(Order::Add(1)).await, Ok(Done::Joined(vec![ClientId(16)])));
+    let done = control.order(Order::Client(Whom::Client(ClientId(3)), Ill::Skew(5))).await;
+    assert_eq!(done, Ok(Done::Client(ClientId(3), Ill::Skew(5))));
     assert_eq!(control.view().picture(0).clients.len(), 16);
     company.stop().await;
     assert_eq!(control.order(Order::Add(1)).await.unwrap_err(), "the run is over");
     assert_eq!(control.view().picture(0).clients.len(), 16, "what was seen can still be looked at");
+}
+
+/// A cluster that says that n2 won term 7.
+struct Told;
+
+impl Theatre for Told {
+    async fn fault(&self, _: Fault) -> Result<(), String> {
+        Err("nothing can be done to it".into())
+    }
+
+    async fn picture(&self) -> Option<RaftPicture> {
+        let leader = Some((NodeId(2), ClusterTime(500_000)));
+        let (candidates, votes) = (Vec::new(), Vec::new());
+        let seventh = TermRecord { term: Term(7), began: ClusterTime(0), candidates, votes, leader, ended: None };
+        Some(RaftPicture { terms: vec![seventh], ..RaftPicture::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_is_told_as_soon_as_the_cluster_shows_it() {
+    let (_etcd, company, reins) = start(Speed(1000)).await;
+    let scenario = library::find("fifo").unwrap().unwrap();
+    let director = Director::new(&scenario, &Cast::demo(8), reins.now());
+    let direction = Direction::start(director, company.control(), reins.clock(), Some(Told));
+    sleep(Duration::from_millis(200)).await;
+    let term = |moment: &Moment| moment.what == Happening::Term(Term(7));
+    assert_eq!(company.picture(0).moments.iter().filter(|moment| term(moment)).count(), 1);
+    assert!(direction.stop().await.is_some());
+    company.stop().await;
 }

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::tally::{Happening, OfClient};
 use super::{Cast, ClientId, LockOf, Tally};
 use crate::domain::play::{ClientPicture, Expected, Narration, PlayPicture, ResourcePicture, SecondPicture, Stake};
-use crate::domain::raft::ClusterTime;
+use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::pace::Clock;
 
 /// What a run is about.
@@ -136,6 +136,11 @@ impl View {
     pub fn note(&self, what: Happening) {
         let now = self.clock.now();
         self.desk().tally.note(now, what);
+    }
+
+    /// What a cluster of one's own tells of its latest terms.
+    pub fn see_terms(&self, records: &[TermRecord]) {
+        self.desk().tally.terms_were(records);
     }
 
     /// What the director has told last, and how what is expected stands.

@@ -9,6 +9,7 @@ use crate::domain::play::{Belief, Happening, Ill, Moment, Narration, ResourcePic
 use crate::domain::{Revision, Term};
 use crate::playground::summary::{Expectation, LockSummary};
 use crate::playground::{LockOf, Scenario, Spread, Summary};
+use crate::recipe::Kind;
 
 /// The document of `demo --headless` and `play --headless`.
 #[derive(Clone, Copy, Debug)]
@@ -165,7 +166,7 @@ impl<'a> Lock<'a> {
     fn of(lock: &'a LockSummary, style: Style) -> Self {
         Self {
             name: style.text(lock.lock.name()),
-            recipe: recipe(&lock.lock),
+            recipe: recipe(&lock.lock, lock.kind),
             clients: lock.clients,
             handoffs: lock.handoffs,
             fifo_violations: lock.fifo_violations,
@@ -197,10 +198,12 @@ impl<'a> From<&'a ResourcePicture> for Resource<'a> {
     }
 }
 
-/// A word for the recipe that makes a lock.
-pub const fn recipe(lock: &LockOf) -> &'static str {
+/// A word for what clients that do this make of a lock.
+pub const fn recipe(lock: &LockOf, kind: Kind) -> &'static str {
     match lock {
         LockOf::Queue(_) => "queue",
+        LockOf::SingleKey(_) if matches!(kind, Kind::Registration) => "registration",
+        LockOf::SingleKey(_) if matches!(kind, Kind::Publish) => "configuration",
         LockOf::SingleKey(_) => "single-key",
         LockOf::Watched(_) => "watched",
     }
