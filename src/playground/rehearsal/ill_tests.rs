@@ -447,7 +447,7 @@ fn of_two_locks_each_is_told_and_so_is_the_circle_when_it_closes() {
         picture.moments.into_iter().filter(circle).map(|moment| moment.what).collect::<Vec<_>>()
     };
     let circle = Happening::Circle(vec![ClientId(1), ClientId(2)]);
-    assert_eq!(circles(&run), [circle.clone()]);
+    assert_eq!(circles(&run), [circle]);
     run.order(to(1, Ill::Release)).unwrap();
     run.run(at(60_000));
     assert!(circles(&run).len() > 1, "they do it again, and it is told again");
