@@ -15,9 +15,9 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::Revision;
 use crate::domain::play::{Belief, ClientPicture, Happening, Life, Moment};
 use crate::domain::raft::ClusterTime;
+use crate::domain::{Key, Revision};
 
 /// A client's lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,8 +33,15 @@ pub struct Lane {
     dropped: bool,
     /// Whether its last write was refused and it does nothing since.
     fenced: bool,
-    /// The revision by which the store passed the lock on to it.
-    first: Option<Revision>,
+    /// What it holds; of two locks the one that it took first.
+    held: Option<Held>,
+}
+
+/// What a client holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Held {
+    lock: Key,
+    token: Revision,
 }
 
 /// A stretch of a lane.
@@ -46,8 +53,8 @@ pub struct Stretch {
     pub to: Option<ClusterTime>,
     /// What the client does in it.
     pub doing: Doing,
-    /// The revision by which the lock came to it, for one who holds, if that is known.
-    pub since: Option<Revision>,
+    /// The fencing token, for one who holds.
+    pub token: Option<Revision>,
 }
 
 /// What a client does for a while.
@@ -89,6 +96,10 @@ pub enum Marked {
     Damaged(Revision),
     /// Something else was done to it.
     Suffered,
+    /// It was told of a change.
+    Saw,
+    /// It put something that others are told of.
+    Put,
 }
 
 impl Lane {
@@ -107,6 +118,22 @@ impl Lane {
         self.doing
     }
 
+    /// Whether it holds one lock and waits for a second one, given that it believes to wait.
+    pub fn has_first(&self) -> bool {
+        self.doing == Some(Doing::Holding)
+    }
+
+    /// Whether the store passed the lock on to it and it has not held since.
+    pub fn is_first(&self) -> bool {
+        let Some(Mark { at, what: Marked::First(_) }) = self.marks.back() else { return false };
+        let waits_since = |last: &Stretch| match last.to {
+            Some(to) => to,
+            None if last.doing == Doing::Waiting => last.from,
+            None => ClusterTime(u64::MAX),
+        };
+        self.stretches.back().is_none_or(|last| waits_since(last) <= *at)
+    }
+
     /// Whether its last write was refused and it did nothing since.
     pub const fn is_fenced(&self) -> bool {
         self.fenced
@@ -117,23 +144,22 @@ impl Lane {
         let at = moment.at;
         match &moment.what {
             Happening::Enqueued(_) => {
-                (self.dropped, self.fenced, self.first) = (false, false, None);
+                (self.dropped, self.fenced) = (false, false);
+                // Who takes a second lock holds the first one meanwhile.
+                if self.held.as_ref().is_some_and(|held| held.lock != moment.lock) {
+                    return;
+                }
+                self.held = None;
                 self.does(at, Some(Doing::Waiting), most);
             }
-            Happening::First(revision) => {
-                self.first = Some(*revision);
-                self.mark(at, Marked::First(*revision), most);
-                // Who knew before the store was seen to have told: the stretch has its revision now.
-                if let Some(last) = self.stretches.back_mut().filter(|last| last.to.is_none()) {
-                    last.since = (self.doing == Some(Doing::Holding)).then_some(*revision);
-                }
-            }
-            Happening::Acquired(..) => {
+            Happening::First(revision) => self.mark(at, Marked::First(*revision), most),
+            Happening::Acquired(token, _) => {
                 (self.dropped, self.fenced) = (false, false);
+                self.held.get_or_insert_with(|| Held { lock: moment.lock.clone(), token: *token });
                 self.does(at, Some(Doing::Holding), most);
             }
             Happening::Dropped(revision, _) => {
-                self.dropped = true;
+                (self.dropped, self.held) = (true, None);
                 self.mark(at, Marked::Gone(Some(*revision)), most);
                 match self.doing {
                     Some(Doing::Holding) => self.does(at, Some(Doing::Stale), most),
@@ -146,11 +172,17 @@ impl Lane {
                 if !self.dropped && matches!(self.doing, Some(Doing::Holding | Doing::Waiting)) {
                     self.mark(at, Marked::Gone(None), most);
                 }
-                self.dropped = false;
+                (self.dropped, self.held) = (false, None);
                 self.does(at, None, most);
             }
-            Happening::Released(_) | Happening::GaveUp => self.does(at, None, most),
+            Happening::Released(_) | Happening::GaveUp => {
+                if self.held.as_ref().is_none_or(|held| held.lock == moment.lock) {
+                    self.held = None;
+                    self.does(at, None, most);
+                }
+            }
             Happening::Crashed(_) => {
+                self.held = None;
                 self.mark(at, Marked::Crashed, most);
                 self.paused = false;
                 self.does(at, Some(Doing::Away), most);
@@ -161,7 +193,7 @@ impl Lane {
                 }
             }
             Happening::Began | Happening::Returned | Happening::Stopped => {
-                (self.paused, self.dropped, self.fenced, self.first) = (false, false, false, None);
+                (self.paused, self.dropped, self.fenced, self.held) = (false, false, false, None);
                 self.does(at, None, most);
             }
             Happening::Paused => self.pauses(at, true, most),
@@ -172,9 +204,14 @@ impl Lane {
                 self.fenced = true;
                 self.mark(at, Marked::Refused(*token), most);
             }
-            Happening::Wrote(_) | Happening::Saw(_) | Happening::Term(_) | Happening::Fault(_) | Happening::Told(_) => {
-            }
+            Happening::Saw(_) => self.mark(at, Marked::Saw, most),
+            Happening::Wrote(_) | Happening::Term(_) | Happening::Fault(_) | Happening::Told(_) => {}
         }
+    }
+
+    /// It put something that others are told of.
+    pub(super) fn puts(&mut self, at: ClusterTime, most: usize) {
+        self.mark(at, Marked::Put, most);
     }
 
     /// It believes to wait, and nothing of its own was seen to be dropped.
@@ -186,7 +223,7 @@ impl Lane {
 
     /// Nobody knows what it did from here on.
     pub(super) fn forget(&mut self, at: ClusterTime, most: usize) {
-        self.paused = false;
+        (self.paused, self.held) = (false, None);
         self.does(at, None, most);
     }
 
@@ -200,6 +237,9 @@ impl Lane {
             (_, Belief::Holding) if client.place == Some(0) => Some(Doing::Holding),
             (_, Belief::Holding) => Some(Doing::Stale),
         };
+        let token = client.stake.created;
+        let held = || Held { lock: client.lock.clone(), token };
+        self.held = (doing == Some(Doing::Holding)).then(held);
         self.does(at, doing, most);
     }
 
@@ -232,8 +272,8 @@ impl Lane {
         }
         if let Some(doing) = seen {
             let from = self.stretches.back().and_then(|last| last.to).map_or(at, |end| end.max(at));
-            let since = self.first.filter(|_| doing == Doing::Holding);
-            self.stretches.push_back(Stretch { from, to: None, doing, since });
+            let held = self.held.as_ref().filter(|_| doing == Doing::Holding);
+            self.stretches.push_back(Stretch { from, to: None, doing, token: held.map(|held| held.token) });
         }
         self.trim(most);
     }
@@ -250,7 +290,6 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::domain::Key;
     use crate::domain::play::ClientId;
 
     const SECOND: u64 = 1_000_000;
@@ -286,7 +325,7 @@ mod tests {
         ];
         let lane = lane(&turn);
         assert_eq!(told(&lane), "Waiting 1-4, Holding 4-8");
-        assert_eq!(lane.stretches()[1].since, Some(Revision(9)));
+        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
         assert_eq!(*lane.marks(), [Mark { at: ClusterTime(3 * SECOND), what: Marked::First(Revision(9)) }]);
     }
 
@@ -315,6 +354,26 @@ mod tests {
         assert_eq!(told(&lane), "Waiting 1-5");
         let knows = [(1, Happening::Enqueued(Revision(7))), (5, Happening::Lost(Belief::Waiting))];
         assert_eq!(self::lane(&knows).marks()[0].what, Marked::Gone(None), "the store was not seen to do it");
+    }
+
+    #[test]
+    fn who_waits_for_a_second_lock_holds_the_first() {
+        let mut lane = Lane::default();
+        let second = acquired(9);
+        for (at, lock, what) in [
+            (1, "/a", Happening::Enqueued(Revision(7))),
+            (2, "/a", acquired(7)),
+            (3, "/b", Happening::Enqueued(Revision(9))),
+            (6, "/b", second),
+            (8, "/b", Happening::Released(Duration::from_secs(2))),
+            (9, "/a", Happening::Released(Duration::from_secs(7))),
+            (10, "/a", Happening::Enqueued(Revision(12))),
+        ] {
+            let moment = Moment { at: ClusterTime(at * SECOND), lock: lock.into(), client: Some(ClientId(1)), what };
+            lane.take(&moment, 100);
+        }
+        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-9, Waiting 10-");
+        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
     }
 
     #[test]
