@@ -44,10 +44,11 @@ mod whom;
 
 pub use crate::domain::play::ClientId;
 pub use cast::Cast;
-pub use company::{Begin, Company, Control, StartError};
+pub use company::{Begin, Company, Control, StartError, Stopped};
 pub use contender::Contender;
 pub use director::{Directed, Direction, Director};
 pub use habits::{Habits, LockOf, Span};
+pub use left::Remains;
 pub use publish::View;
 pub use rehearsal::Rehearsal;
 use resource::Written;

@@ -38,6 +38,7 @@ use appearance::Appearance;
 use beside::Beside;
 use clock::Clock;
 pub use control::Control;
+pub use embedded::Chronicle;
 use logging::LoggingError;
 use play::Begins;
 use session::Session;
@@ -97,6 +98,8 @@ pub struct Inside {
     pub control: Control,
     /// What the screen says.
     pub demo: Demo,
+    /// Takes note of what is done to it on the screen.
+    pub chronicle: Chronicle,
 }
 
 /// Shows the dashboard until it is left. The terminal is given back when this returns. With
@@ -129,7 +132,7 @@ pub async fn dashboard(
     let stamps = port::Clock::new(move || stamps.now());
     let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
     let demo = inside.as_ref().map(|inside| inside.demo);
-    let embedded = inside.map(|inside| embedded::connect(inside.control, clock.clone()));
+    let embedded = inside.map(|inside| embedded::connect(inside.control, inside.chronicle, clock.clone()));
     let play = play.map(|begins| play::connect(begins, clock.clone()));
     let result = show(&config, demo, clock, signals, wires, (embedded, play)).await;
     source.stop().await;

@@ -47,7 +47,7 @@ fn wall() -> Clock {
 impl Playing {
     async fn stop(self) -> Summary {
         let length = self.began.elapsed();
-        Summary::of(&self.cast, 7, length, &self.company.stop().await)
+        Summary::of(&self.cast, 7, length, &self.company.stop().await.tally)
     }
 }
 

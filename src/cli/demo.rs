@@ -10,7 +10,7 @@ use tracing::warn;
 use super::args::DemoArgs;
 use super::exit::{Exit, Failure};
 use super::json::Style;
-use super::performance::{Performance, unless_told_to_stop};
+use super::performance::{Performance, Played, unless_told_to_stop};
 use super::piece::Piece;
 use super::stage::{self, Stage};
 use super::{dashboard, outcome, wait};
@@ -34,15 +34,16 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
     let args = &piece.needs(args)?;
     let seed = stage::seed(args);
     let length = args.length.unwrap_or_default();
-    let summary = if args.virtual_time {
-        in_virtual_time(&piece, &args.embedded.options(DELAY, seed), length)
+    let played = if args.virtual_time {
+        let summary = in_virtual_time(&piece, &args.embedded.options(DELAY, seed), length);
+        Played { summary, remains: None, broken_off: false }
     } else {
         wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&piece, args, seed, length))?
     };
     let format = config.output.format.unwrap_or(Format::Simple);
-    outcome::print(&summary, format, Style { hex: config.output.hex }, to)?;
+    outcome::print(&played.summary, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;
-    outcome::judge(&summary)
+    outcome::judge_played(&played)
 }
 
 /// Shows the dashboard on a cluster of the program's own.
@@ -50,12 +51,13 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
 /// # Errors
 /// When either cannot be started, or a signal ended it.
 pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
+    // What cannot be played at all is said first.
+    let piece = Piece::of_demo(args)?;
+    let args = &piece.needs(args)?;
     if !Terminal::is_there() {
         return Err(Failure::new(Exit::BadInput, "the demo's dashboard needs a terminal")
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
-    let piece = Piece::of_demo(args)?;
-    let args = &piece.needs(args)?;
     let seed = stage::seed(args);
     dashboard::on_threads(async {
         // Real etcds take a moment; nobody has to wait for them who does not want to.
@@ -63,18 +65,20 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
         let connection = stage.connection();
         // They begin when there is a leader; the screen does not wait for that.
         let (begun, begins) = oneshot::channel();
+        let inside = stage.inside(seed);
         let clients = tokio::spawn({
-            let (piece, connection, clock, control) =
-                (piece.clone(), connection.clone(), stage.clock(), stage.control());
+            let (piece, connection, clock) = (piece.clone(), connection.clone(), stage.clock());
+            let (control, chronicle) = (stage.control(), inside.chronicle.clone());
             async move {
                 let performance = Performance::begin(&piece, begin(seed), &connection, &clock, Some(control)).await;
                 let performance = performance.inspect_err(|why| warn!(?why, "the clients do not begin"))?;
+                performance.notes(&chronicle);
                 // A dashboard that was left already is shown nothing.
                 let _ = begun.send(performance.shown());
                 Ok::<_, Failure>(performance)
             }
         });
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(stage.inside(seed)), Some(begins)).await;
+        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);
@@ -96,7 +100,7 @@ fn in_virtual_time(piece: &Piece, options: &Options, length: Duration) -> Summar
 }
 
 /// Lets the clients speak to the members as any client does, for so long by the wall's clock.
-async fn on_sockets(piece: &Piece, args: &DemoArgs, seed: u64, length: Duration) -> Result<Summary, Failure> {
+async fn on_sockets(piece: &Piece, args: &DemoArgs, seed: u64, length: Duration) -> Result<Played, Failure> {
     let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
     let (connection, clock) = (stage.connection(), stage.clock());
     let beginning = Performance::begin(piece, begin(seed), &connection, &clock, Some(stage.control()));
@@ -108,10 +112,11 @@ async fn on_sockets(piece: &Piece, args: &DemoArgs, seed: u64, length: Duration)
             return Err(failure);
         }
     };
-    let played = unless_told_to_stop(tokio::time::sleep(length)).await;
-    let summary = performance.end(piece, seed).await;
+    let ended = unless_told_to_stop(tokio::time::sleep(length)).await;
+    let Played { summary, .. } = performance.end(piece, seed).await;
     stage.stop().await;
-    played.map(|()| summary).ok_or(Failure::Interrupted)
+    // Whatever clients could not take away went with the cluster.
+    Ok(Played { summary, remains: None, broken_off: ended.is_none() })
 }
 
 /// The cluster's clock begins with its first term.
@@ -190,6 +195,19 @@ mod tests {
         assert_eq!(lines.iter().filter(|line| line[0] == "expected" && line[1] == "held").count(), 3);
         assert!(printed(&summary, Format::Table).contains("/lockscope/demo/scheduler"));
         outcome::judge(&summary).unwrap();
+    }
+
+    #[test]
+    fn what_is_no_lock_is_not_called_one() {
+        let of = |name: &str| {
+            let scenario = library::find(name).unwrap().unwrap();
+            let cast = scenario.cast("/lockscope/demo/", Wishes::default());
+            let options = Options::new(embedded::Config { seed: 7, ..embedded::Config::default() });
+            printed(&in_virtual_time(&Piece { scenario, cast }, &options, Duration::from_secs(5)), Format::Simple)
+        };
+        let (services, config) = (of("service-discovery"), of("config-watch"));
+        assert!(services.contains("registration: clients=1") && !services.contains("single-key"), "{services}");
+        assert!(config.contains("configuration: clients=1") && !config.contains("single-key"), "{config}");
     }
 
     #[test]

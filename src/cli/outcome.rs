@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::exit::{Exit, Failure};
 use super::json::{self, Style};
+use super::performance::Played;
 use super::table::{self, Align, Column};
 use crate::config::Format;
 use crate::playground::{Spread, Summary};
@@ -18,6 +19,25 @@ pub fn judge(summary: &Summary) -> Result<(), Failure> {
     let failed = summary.expectations.iter().filter(|expectation| !expectation.held);
     let lines: Vec<_> = failed.map(|failed| format!("not so: {}: {}", failed.text, failed.evidence)).collect();
     if lines.is_empty() { Ok(()) } else { Err(Failure::new(Exit::Error, lines.join("\n"))) }
+}
+
+/// Says no when something was not as expected, when somebody broke off, and when something is
+/// left behind on the cluster. Of a run that was broken off nothing is expected.
+///
+/// # Errors
+/// All of these, in words.
+pub fn judge_played(Played { summary, remains, broken_off }: &Played) -> Result<(), Failure> {
+    let Some(remains) = remains else {
+        if *broken_off {
+            return Err(Failure::new(Exit::Interrupted, format!("broken off after {}", seconds(summary.length))));
+        }
+        return judge(summary);
+    };
+    let mut lines = vec![remains.to_string()];
+    if !*broken_off && let Err(Failure::Said { what, .. }) = judge(summary) {
+        lines.insert(0, what);
+    }
+    Err(Failure::new(Exit::Error, lines.join("\n")))
 }
 
 /// Prints what came of a run.
@@ -52,7 +72,7 @@ fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
     rows.extend(summary.locks.iter().map(|lock| {
         let what = format!(
             "{}: clients={} handoffs={} acquired={} released={} crashed={} expired={} lost={}",
-            json::recipe(&lock.lock),
+            json::recipe(&lock.lock, lock.kind),
             lock.clients,
             lock.handoffs,
             lock.acquired,

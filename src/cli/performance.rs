@@ -7,13 +7,14 @@ use super::exit::{Exit, Failure};
 use super::piece::Piece;
 use super::wait;
 use crate::config::Connection;
+use crate::domain::play::Happening;
 use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
-use crate::playground::{Begin, Company, StartError, Summary};
-use crate::runtime::Control;
+use crate::playground::{Begin, Company, Remains, StartError, Stopped, Summary};
 use crate::runtime::play::Playing;
+use crate::runtime::{Chronicle, Control};
 
 /// A scenario that is played.
 pub struct Performance {
@@ -53,22 +54,40 @@ impl Performance {
         Box::new(self.company.control())
     }
 
+    /// Faults that are done by hand are noted in the run from now on.
+    pub fn notes(&self, chronicle: &Chronicle) {
+        let view = self.company.view();
+        chronicle.begin(move |fault| view.note(Happening::Fault(fault)));
+    }
+
     /// Ends it: the clients give up what they have. What came of it.
-    pub async fn end(self, piece: &Piece, seed: u64) -> Summary {
+    pub async fn end(self, piece: &Piece, seed: u64) -> Played {
         let end = self.clock.now();
         let director = self.direction.stop().await;
-        let mut tally = self.company.stop().await;
+        let Stopped { mut tally, remains } = self.company.stop().await;
         if let Some(theatre) = &self.theatre
             && let Some(picture) = theatre.picture().await
         {
             tally.terms_were(&picture.terms);
         }
         let summary = Summary::of(&piece.cast, seed, end.since(self.began), &tally);
-        match director {
+        let summary = match director {
             Some(director) => summary.directed(director.expected(&tally, end), director.narrations()),
             None => summary,
-        }
+        };
+        Played { summary, remains, broken_off: false }
     }
+}
+
+/// What came of a scenario that was played.
+#[derive(Debug)]
+pub struct Played {
+    /// In numbers and sentences.
+    pub summary: Summary,
+    /// What could not be taken away.
+    pub remains: Option<Remains>,
+    /// Whether somebody ended it before its time.
+    pub broken_off: bool,
 }
 
 /// A cluster of one's own as a place to play.

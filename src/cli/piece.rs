@@ -53,13 +53,12 @@ impl Piece {
     /// # Errors
     /// When one of them asks for what real etcds cannot do, and the cluster is to be made of these.
     pub fn needs(&self, args: &DemoArgs) -> Result<DemoArgs, Failure> {
-        let refused = |flags: &[&str], who: &str| {
-            let what = format!("a real etcd cannot be told {}{who}", flags.join(", "));
+        let refused = |what: String| {
             Failure::new(Exit::BadInput, what).hint("That takes the embedded cluster: leave --engine etcd out.")
         };
         let untold = stage::untold(args);
         if !untold.is_empty() {
-            return Err(refused(&untold, ""));
+            return Err(refused(format!("a real etcd cannot be told {}", untold.join(", "))));
         }
         let needs = &self.scenario.needs;
         let mut args = args.clone();
@@ -72,12 +71,27 @@ impl Piece {
         if untold.is_empty() {
             return Ok(args);
         }
-        Err(refused(&untold, &format!(", which `{}` needs", self.scenario.name)))
+        let needs: Vec<&str> = untold.into_iter().map(needed).collect();
+        Err(refused(format!(
+            "`{}` needs what a real etcd cannot be told: {}",
+            self.scenario.name,
+            needs.join(", and ")
+        )))
     }
 
     /// Who leads through a run that begins then.
     pub fn director(&self, began: ClusterTime) -> Director {
         Director::new(&self.scenario, &self.cast, began)
+    }
+}
+
+/// What a scenario needs, where a person would use this flag.
+fn needed(flag: &'static str) -> &'static str {
+    match flag {
+        "--delay" => "how long messages between members take",
+        "--no-pre-vote" => "to stand for election without asking before",
+        "--no-check-quorum" => "to lead on without a majority",
+        flag => flag,
     }
 }
 
@@ -134,6 +148,7 @@ mod tests {
         let error = needs("lockscope demo zombie --engine etcd --loss 5%").unwrap_err();
         assert!(error.contains("a real etcd cannot be told --loss\""), "{error}");
         let error = needs("lockscope demo split-vote --engine etcd").unwrap_err();
-        assert!(error.contains("cannot be told --delay, --no-pre-vote, which `split-vote` needs"), "{error}");
+        assert!(error.contains("`split-vote` needs what a real etcd cannot be told: how long messages"), "{error}");
+        assert!(error.contains(", and to stand for election without asking") && !error.contains("--delay"), "{error}");
     }
 }

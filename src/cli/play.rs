@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::args::PlayArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, Style};
-use super::performance::{Performance, unless_told_to_stop};
+use super::performance::{Performance, Played, unless_told_to_stop};
 use super::piece::Piece;
 use super::table::{self, Align, Column};
 use super::{dashboard, outcome, reading, wait};
@@ -19,7 +19,7 @@ use crate::config::{Config, Format};
 use crate::domain::raft::{ClusterTime, Speed};
 use crate::pace::Reins;
 use crate::playground::scenario::library;
-use crate::playground::{Begin, Scenario, Summary};
+use crate::playground::{Begin, Scenario};
 use crate::runtime::terminal::Terminal;
 use crate::{runtime, source};
 
@@ -41,10 +41,14 @@ pub fn run(args: &PlayArgs, config: &Config, to: &mut impl Write) -> Result<(), 
     }
     let piece = piece(args, config)?;
     let seed = seed(args);
-    let summary = wait::block_on(&mut Builder::new_multi_thread(), headless(&piece, args, config, seed))?;
-    outcome::print(&summary, format, Style { hex: config.output.hex }, to)?;
-    to.flush()?;
-    outcome::judge(&summary)
+    let played = wait::block_on(&mut Builder::new_multi_thread(), headless(&piece, args, config, seed))?;
+    // What is left behind is said even where nobody reads the rest.
+    let printed = outcome::print(&played.summary, format, Style { hex: config.output.hex }, to);
+    let printed = printed.and_then(|()| Ok(to.flush()?));
+    if played.remains.is_none() {
+        printed?;
+    }
+    outcome::judge_played(&played)
 }
 
 /// Shows the dashboard on the cluster while the clients play.
@@ -52,11 +56,12 @@ pub fn run(args: &PlayArgs, config: &Config, to: &mut impl Write) -> Result<(), 
 /// # Errors
 /// When they cannot begin, the dashboard cannot be shown, or a signal ended it.
 pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
+    // What cannot be played at all is said first.
+    let piece = piece(args, &config)?;
     if !Terminal::is_there() {
         return Err(Failure::new(Exit::BadInput, "the dashboard of a run needs a terminal")
             .hint("--headless --for 15s prints a summary instead and needs none."));
     }
-    let piece = piece(args, &config)?;
     let seed = seed(args);
     dashboard::on_threads(async {
         let reins = Reins::start(ClusterTime(0), Speed::default());
@@ -67,8 +72,12 @@ pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
         let _ = begun.send(performance.shown());
         let ended = runtime::dashboard(config, None, Some(begins)).await;
         // What clients have on a cluster of others is theirs to take back, whoever waits for it.
-        performance.end(&piece, seed).await;
-        Ok::<_, Failure>(ended?)
+        let remains = performance.end(&piece, seed).await.remains;
+        let ended = ended?;
+        match remains {
+            Some(remains) => Err(Failure::new(Exit::Error, remains.to_string())),
+            None => Ok::<_, Failure>(ended),
+        }
     })
 }
 
@@ -87,13 +96,13 @@ fn seed(args: &PlayArgs) -> u64 {
     args.seed.unwrap_or_else(runtime::clock::any_seed)
 }
 
-async fn headless(piece: &Piece, args: &PlayArgs, config: &Config, seed: u64) -> Result<Summary, Failure> {
+async fn headless(piece: &Piece, args: &PlayArgs, config: &Config, seed: u64) -> Result<Played, Failure> {
     let reins = Reins::start(ClusterTime(0), Speed::default());
     let beginning = begin(piece, args, config, seed, &reins);
     let performance = unless_told_to_stop(beginning).await.ok_or(Failure::Interrupted)??;
-    let played = unless_told_to_stop(tokio::time::sleep(args.length.unwrap_or_default())).await;
-    let summary = performance.end(piece, seed).await;
-    played.map(|()| summary).ok_or(Failure::Interrupted)
+    let ended = unless_told_to_stop(tokio::time::sleep(args.length.unwrap_or_default())).await;
+    let played = performance.end(piece, seed).await;
+    Ok(Played { broken_off: ended.is_none(), ..played })
 }
 
 async fn begin(

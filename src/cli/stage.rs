@@ -7,7 +7,7 @@ use crate::domain::raft::Speed;
 use crate::engine::{self, Engine, EngineError};
 use crate::model::ui::Demo;
 use crate::pace::{Clock, Reins};
-use crate::runtime::{self, Control, Inside};
+use crate::runtime::{self, Chronicle, Control, Inside};
 use crate::server::{self, Server};
 
 use super::args::{DemoArgs, EngineChoice};
@@ -73,7 +73,7 @@ impl Stage {
             Self::Embedded(server) => Demo::new(seed, server.members.len()),
             Self::Etcd(engine, _) => Demo::new(seed, engine.endpoints().len()).of_real_etcds(),
         };
-        Inside { control: self.control(), demo }
+        Inside { control: self.control(), demo, chronicle: Chronicle::default() }
     }
 
     /// Stops it, and waits until nothing is left of it.

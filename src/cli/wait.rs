@@ -1,6 +1,8 @@
 //! What ends a command early: Ctrl-C, being told to end, and a reader that went away.
 
 use std::future::{Future, pending};
+#[cfg(unix)]
+use std::sync::OnceLock;
 
 use color_eyre::eyre::WrapErr as _;
 use tokio::runtime::Builder;
@@ -31,7 +33,7 @@ pub fn block_on<T>(runtime: &mut Builder, future: impl Future<Output = Result<T,
     ended
 }
 
-/// Waits until somebody presses Ctrl-C or the system says to end.
+/// Waits until somebody presses Ctrl-C, or the system says to end or that the terminal is gone.
 pub async fn interrupted() {
     // Without a handler a signal ends the program by itself.
     let pressed = async {
@@ -49,13 +51,52 @@ pub async fn interrupted() {
 async fn terminated() {
     use tokio::signal::unix::{SignalKind, signal};
 
-    match signal(SignalKind::terminate()) {
+    let told = async |kind| match signal(kind) {
         Ok(mut told) => drop(told.recv().await),
         Err(_) => pending().await,
+    };
+    let hung_up = async {
+        // Under nohup it goes on when its terminal goes; a handler would undo that.
+        if ignores_hang_up() {
+            pending::<()>().await;
+        }
+        told(SignalKind::hangup()).await;
+    };
+    tokio::select! {
+        () = told(SignalKind::terminate()) => {}
+        () = hung_up => {}
     }
+}
+
+/// Whether the program was started with SIGHUP ignored. Where the system does not tell, it was not.
+#[cfg(unix)]
+fn ignores_hang_up() -> bool {
+    // A handler of one's own, once there is one, takes the place of ignoring.
+    static AT_FIRST: OnceLock<bool> = OnceLock::new();
+    *AT_FIRST.get_or_init(|| std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_first(&status)))
+}
+
+/// Whether the first signal, which is SIGHUP, is among those that a process with this status ignores.
+#[cfg(unix)]
+fn ignores_first(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).is_some_and(|mask| mask & 1 == 1)
 }
 
 #[cfg(not(unix))]
 async fn terminated() {
     pending().await
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_was_started_to_outlive_its_terminal_is_told_from_others() {
+        let status =
+            |mask: &str| format!("Name:\tlockscope\nSigBlk:\t0000000000000001\nSigIgn:\t{mask}\nSigCgt:\t01\n");
+        assert!(ignores_first(&status("0000000000000001")) && ignores_first(&status("0000000000001001")));
+        assert!(!ignores_first(&status("0000000000001000")) && !ignores_first(""));
+    }
 }

@@ -16,8 +16,8 @@ pub mod order;
 pub mod picture;
 mod step;
 
-pub use order::{Ill, Order, Whom};
-pub use picture::{ClientPicture, Expected, Life, Narration, PlayPicture, ResourcePicture};
+pub use order::{Done, Ill, Order, Whom};
+pub use picture::{ClientPicture, Expected, Life, Narration, PlayPicture, ResourcePicture, SecondPicture};
 pub use step::{Belief, Step};
 
 /// The number of a simulated client, from 1 on. One that crashed and came back has it still.
@@ -56,6 +56,9 @@ pub enum Happening {
     First(Revision),
     /// A client holds, by its own word, with this fencing token, after waiting so long.
     Acquired(Revision, Duration),
+    /// Of two locks that it takes one after the other it has the first, by its own word, with this
+    /// fencing token, after waiting so long. That it has both, [`Happening::Acquired`] says.
+    HasFirst(Revision, Duration),
     /// It let go after holding so long.
     Released(Duration),
     /// It gave up waiting.
@@ -89,6 +92,9 @@ pub enum Happening {
     Refused(Revision, Revision),
     /// A client that watches learnt this.
     Saw(Sight),
+    /// These wait for each other, each for what the next one holds and the last one for the first:
+    /// none of them gets any further by itself.
+    Circle(Vec<ClientId>),
     /// The cluster has a leader in this term.
     Term(Term),
     /// This was done to the cluster.

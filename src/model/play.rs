@@ -153,7 +153,8 @@ impl Play {
 
     /// Whether there is more than one lock, so that each has to be named.
     pub fn has_locks(&self) -> bool {
-        self.groups.iter().filter(|group| group.takes_lock).count() > 1
+        let pairs = || self.picture.clients.iter().any(|client| client.second.is_some());
+        self.groups.iter().filter(|group| group.takes_lock).count() > 1 || pairs()
     }
 
     /// A client's lane, once something happened to it.

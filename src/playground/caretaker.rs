@@ -33,8 +33,8 @@ pub trait Care: Send + Sync {
     fn revoke(&self, lease: LeaseId) -> BoxFuture<'_, Result<(), String>>;
 
     /// Takes away what clients left: their leases, and those of their keys that hang on none.
-    /// What cannot be reached in some seconds stays; leases run out by themselves.
-    fn tidy(&self, left: Left) -> BoxFuture<'_, ()>;
+    /// What cannot be reached in some seconds stays, and is handed back.
+    fn tidy(&self, left: Left) -> BoxFuture<'_, Left>;
 }
 
 /// Someone with a connection of its own.
@@ -98,19 +98,20 @@ impl<D: Dial> Care for Caretaker<D> {
         in_time.boxed()
     }
 
-    fn tidy(&self, mut left: Left) -> BoxFuture<'_, ()> {
+    fn tidy(&self, mut left: Left) -> BoxFuture<'_, Left> {
         let tidied = async move {
             let mut lost = None;
             for _ in 0..TRIES {
-                if left.leases.is_empty() && !left.has_keys() {
-                    return;
+                if left.is_nothing() {
+                    return left;
                 }
                 match timeout(TRY, self.take_back(&mut left, &mut lost)).await {
-                    Ok(Ok(())) => return,
+                    Ok(Ok(())) => return Left::default(),
                     Ok(Err(why)) => debug!(%why, "not everything was taken back"),
                     Err(_) => debug!("not everything was taken back in time"),
                 }
             }
+            left
         };
         tidied.boxed()
     }

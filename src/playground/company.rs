@@ -22,12 +22,13 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 use super::caretaker::Caretaker;
 use super::dial::{Dial, Limited};
 use super::journal::Journal;
+use super::left::Remains;
 use super::publish::{Desk, Title, View};
 use super::resource::Ledgers;
 use super::tally::Happening;
 use super::{Cast, ClientId, Note, Seen, Tally};
 use crate::domain::escape::escape;
-use crate::domain::play::{Expected, Narration, Order, PlayPicture};
+use crate::domain::play::{Done, Expected, Narration, Order, PlayPicture};
 use crate::domain::{Key, KeyRange, Term};
 use crate::pace::Clock;
 
@@ -54,6 +55,8 @@ pub struct Company {
     open: watch::Receiver<Open>,
     notes: mpsc::Sender<Note>,
     all: DropGuard,
+    /// What all its keys begin with.
+    prefix: Key,
 }
 
 /// How a run begins.
@@ -65,6 +68,15 @@ pub struct Begin {
     pub term: Option<Term>,
     /// Whether keys of others may be there already.
     pub join: bool,
+}
+
+/// What there is when a company has ended.
+#[derive(Debug)]
+pub struct Stopped {
+    /// What came of the run.
+    pub tally: Tally,
+    /// What could not be taken away; none when nothing is left behind.
+    pub remains: Option<Remains>,
 }
 
 /// Why a company does not begin.
@@ -172,14 +184,14 @@ impl Company {
         for (id, habits) in &cast.clients {
             (troupe.hire)(&mut troupe.crew(), *id, habits.clone());
         }
-        Ok(Self { troupe: Arc::new(troupe), leave, journal, judge, open, notes, all })
+        Ok(Self { troupe: Arc::new(troupe), leave, journal, judge, open, notes, all, prefix: cast.prefix.clone() })
     }
 
-    /// Does what is ordered.
+    /// Does what is ordered; what that was, and to whom.
     ///
     /// # Errors
     /// In words, what cannot be done and what can.
-    pub async fn order(&self, order: Order) -> Result<(), String> {
+    pub async fn order(&self, order: Order) -> Result<Done, String> {
         self.troupe.order(order).await
     }
 
@@ -210,7 +222,7 @@ impl Company {
 
     /// Lets the clients give up what they have, takes back what some of them could not, waits for
     /// the rest of the evidence, and ends.
-    pub async fn stop(mut self) -> Tally {
+    pub async fn stop(mut self) -> Stopped {
         // When nobody reads it the judge is gone, and so is what it would have told.
         let _ = self.notes.send(Note::End).await;
         self.leave.cancel();
@@ -222,22 +234,22 @@ impl Company {
         while let Some(ended) = clients.join_next().await {
             left.extend(resume_panic(ended).unwrap_or_default());
         }
-        self.troupe.care.tidy(left).await;
+        let left = self.troupe.care.tidy(left).await;
         let _ = tokio::time::timeout(REST, self.open.wait_for(|open| open.pending == 0)).await;
         let view = self.view();
         drop((self.all, self.notes, self.troupe));
         resume_panic(self.journal.await);
         resume_panic(self.judge.await);
-        view.close()
+        Stopped { tally: view.close(), remains: left.remains(&self.prefix) }
     }
 }
 
 impl Control {
-    /// Does what is ordered.
+    /// Does what is ordered; what that was, and to whom.
     ///
     /// # Errors
     /// In words, what cannot be done and what can; or that the run is over.
-    pub async fn order(&self, order: Order) -> Result<(), String> {
+    pub async fn order(&self, order: Order) -> Result<Done, String> {
         match self.troupe.upgrade() {
             Some(troupe) => troupe.order(order).await,
             None => Err("the run is over".into()),

@@ -1,17 +1,19 @@
 //! A company on an etcd in memory, with tokio's clock standing until everybody waits.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokio::time::sleep;
 
 use super::cast::Protected;
 use super::dial::{Dial, Line};
-use super::{Begin, Cast, ClientId, Company, Habits, Span, StartError, Summary};
-use crate::domain::play::{Ill, Order, Whom};
-use crate::domain::raft::{ClusterTime, Speed};
-use crate::domain::{Key, KeyRange, LeaseId, Timestamp};
+use super::director::Theatre;
+use super::scenario::library;
+use super::{Begin, Cast, ClientId, Company, Direction, Director, Habits, Span, StartError, Summary};
+use crate::domain::play::{Done, Happening, Ill, Moment, Order, Whom};
+use crate::domain::raft::{ClusterTime, Fault, NodeId, RaftPicture, Speed, TermRecord};
+use crate::domain::{Key, KeyRange, LeaseId, Term, Timestamp};
 use crate::pace::Reins;
 use crate::port::memory::Memory;
 use crate::port::{self, Etcd, Put, Range};
@@ -23,11 +25,12 @@ struct Only {
     etcd: Memory,
     /// How many dial at this moment, and how many did at most.
     dialling: Arc<(AtomicUsize, AtomicUsize)>,
+    unreachable: Arc<AtomicBool>,
 }
 
 impl Only {
     fn new(etcd: &Memory) -> Self {
-        Self { etcd: etcd.clone(), dialling: Arc::default() }
+        Self { etcd: etcd.clone(), dialling: Arc::default(), unreachable: Arc::default() }
     }
 }
 
@@ -39,6 +42,9 @@ impl Dial for Only {
         most.fetch_max(now.fetch_add(1, Ordering::Relaxed) + 1, Ordering::Relaxed);
         sleep(Duration::from_millis(1)).await;
         now.fetch_sub(1, Ordering::Relaxed);
+        if self.unreachable.load(Ordering::Relaxed) {
+            return Err("nobody answers".into());
+        }
         Ok(Line { etcd: self.etcd.clone(), endpoint: "memory".into() })
     }
 }
@@ -109,7 +115,7 @@ async fn left(etcd: &Memory) -> (usize, usize) {
 }
 
 async fn summary(company: Company) -> Summary {
-    Summary::of(&Cast::demo(8), 7, Duration::ZERO, &company.stop().await)
+    Summary::of(&Cast::demo(8), 7, Duration::ZERO, &company.stop().await.tally)
 }
 
 #[tokio::test(start_paused = true)]
@@ -182,14 +188,15 @@ async fn a_zombie_is_kept_out_by_the_fence() {
     let etcd = memory(&reins);
     let company = play(&of_one_lock(2, &long()), &etcd, &reins, false).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    company.order(Order::Client(Whom::Holder, Ill::Pause)).await.unwrap();
+    let done = company.order(Order::Client(Whom::Holder, Ill::Pause)).await.unwrap();
     sleep(Duration::from_secs(8)).await;
     let picture = company.picture(0);
     let zombie = picture.clients.iter().find(|client| client.is_stale()).expect("it believes on").id;
+    assert_eq!(done, Done::Client(zombie, Ill::Pause), "who was meant is told");
     assert_eq!(picture.clients.iter().filter(|client| client.place == Some(0)).count(), 1);
     company.order(Order::Client(Whom::Client(zombie), Ill::Resume)).await.unwrap();
     sleep(Duration::from_secs(2)).await;
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert_eq!((lock.stale_refused, lock.stale_accepted, lock.lost), (1, 0, 1), "{lock:?}");
     assert_eq!((lock.stale_beliefs, lock.double_holders, lock.clashes), (1, 1, 0), "{lock:?}");
@@ -213,10 +220,28 @@ async fn whatever_was_done_to_clients_they_leave_neither_keys_nor_leases() {
     sleep(Duration::from_secs(1)).await;
     assert!(left(&etcd).await.1 >= 6, "the leases of those that crashed or are cut off are still there");
     let began = reins.now();
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     assert_eq!(left(&etcd).await, (0, 0));
     assert!(reins.now().since(began) < Duration::from_secs(5), "{:?}", reins.now());
     assert_eq!(tally.locks().values().next().unwrap().clients, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_cannot_be_taken_away_at_the_end_is_handed_over() {
+    let reins = Reins::start(ClusterTime(0), Speed(1000));
+    let etcd = memory(&reins);
+    let only = Only::new(&etcd);
+    let unreachable = only.unreachable.clone();
+    let (cast, begin) = (of_one_lock(3, &long()), Begin { seed: 7, ..Begin::default() });
+    let company = Company::start(&cast, begin, move |_| only.clone(), &reins.clock()).await.unwrap();
+    sleep(Duration::from_secs(1)).await;
+    // Whoever crashed has to dial to take its lease back; the others say farewell as they are.
+    company.order(to(1, Ill::Crash)).await.unwrap();
+    sleep(Duration::from_millis(100)).await;
+    unreachable.store(true, Ordering::Relaxed);
+    let remains = company.stop().await.remains.expect("a lease is left");
+    assert_eq!((remains.leases, remains.longest, remains.keys), (1, Duration::from_secs(5), false));
+    assert_eq!((remains.prefix, left(&etcd).await), ("/t/".into(), (1, 1)));
 }
 
 #[tokio::test(start_paused = true)]
@@ -234,7 +259,7 @@ async fn a_cut_link_answers_nothing_until_it_is_mended() {
     company.order(to(1, Ill::Release)).await.unwrap();
     company.order(to(1, Ill::Hold(Duration::from_millis(10)))).await.unwrap();
     sleep(Duration::from_secs(1)).await;
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert!(lock.released > 5 && lock.stale_beliefs == 0, "{lock:?}");
     assert_eq!(left(&etcd).await, (0, 0));
@@ -276,7 +301,7 @@ async fn a_thousand_clients_do_not_dial_all_at_once() {
     let picture = company.view().picture(0);
     assert_eq!(picture.clients.len(), 1_000);
     assert_eq!(picture.clients.iter().filter(|client| client.place.is_some()).count(), 1_000);
-    let tally = company.stop().await;
+    let tally = company.stop().await.tally;
     let lock = tally.locks().values().next().unwrap();
     assert!(lock.handoffs > 50 && lock.fifo_violations == 0, "{}", lock.handoffs);
     assert_eq!(left(&etcd).await, (0, 0));
@@ -287,9 +312,40 @@ async fn orders_from_elsewhere_end_with_the_run() {
     let (_etcd, company, _reins) = start(Speed(1000)).await;
     let control = company.control();
     assert!(control.order(to(99, Ill::Pause)).await.unwrap_err().starts_with("there is no client-99"));
-    control.order(Order::Add(1)).await.unwrap();
+    assert_eq!(control.order(Order::Add(1)).await, Ok(Done::Joined(vec![ClientId(16)])));
+    let done = control.order(Order::Client(Whom::Client(ClientId(3)), Ill::Skew(5))).await;
+    assert_eq!(done, Ok(Done::Client(ClientId(3), Ill::Skew(5))));
     assert_eq!(control.view().picture(0).clients.len(), 16);
     company.stop().await;
     assert_eq!(control.order(Order::Add(1)).await.unwrap_err(), "the run is over");
     assert_eq!(control.view().picture(0).clients.len(), 16, "what was seen can still be looked at");
+}
+
+/// A cluster that says that n2 won term 7.
+struct Told;
+
+impl Theatre for Told {
+    async fn fault(&self, _: Fault) -> Result<(), String> {
+        Err("nothing can be done to it".into())
+    }
+
+    async fn picture(&self) -> Option<RaftPicture> {
+        let leader = Some((NodeId(2), ClusterTime(500_000)));
+        let (candidates, votes) = (Vec::new(), Vec::new());
+        let seventh = TermRecord { term: Term(7), began: ClusterTime(0), candidates, votes, leader, ended: None };
+        Some(RaftPicture { terms: vec![seventh], ..RaftPicture::default() })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_is_told_as_soon_as_the_cluster_shows_it() {
+    let (_etcd, company, reins) = start(Speed(1000)).await;
+    let scenario = library::find("fifo").unwrap().unwrap();
+    let director = Director::new(&scenario, &Cast::demo(8), reins.now());
+    let direction = Direction::start(director, company.control(), reins.clock(), Some(Told));
+    sleep(Duration::from_millis(200)).await;
+    let term = |moment: &Moment| moment.what == Happening::Term(Term(7));
+    assert_eq!(company.picture(0).moments.iter().filter(|moment| term(moment)).count(), 1);
+    assert!(direction.stop().await.is_some());
+    company.stop().await;
 }

@@ -5,7 +5,10 @@
 //! the client's puts made. Of a put that was not answered, the key and its value have to do.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::fmt;
+use std::time::Duration;
 
+use crate::domain::escape::escape;
 use crate::domain::{Key, KeyValue, LeaseId, Revision};
 use crate::recipe::{Answer, Call, Failure};
 
@@ -20,6 +23,8 @@ const LATEST: usize = 64;
 pub struct Left {
     /// Leases that were granted and not revoked; most of them have run out.
     pub leases: VecDeque<LeaseId>,
+    /// The longest that any lease of it was granted for.
+    longest: Duration,
     /// The revisions that its puts without a lease made.
     made: BTreeSet<Revision>,
     /// Puts without a lease that were never answered.
@@ -57,7 +62,8 @@ impl Left {
     /// Takes in what became of a call.
     pub fn note(&mut self, leaves: Leaves, answer: &Result<Answer, Failure>) {
         match (leaves, answer) {
-            (_, Ok(Answer::Granted { lease, .. })) => {
+            (_, Ok(Answer::Granted { lease, ttl })) => {
+                self.longest = self.longest.max(*ttl);
                 if self.leases.len() == LATEST {
                     self.leases.pop_front();
                 }
@@ -85,6 +91,7 @@ impl Left {
     /// Takes in what another client left.
     pub fn extend(&mut self, other: Self) {
         self.leases.extend(other.leases);
+        self.longest = self.longest.max(other.longest);
         self.made.extend(other.made);
         self.doubtful.extend(other.doubtful);
     }
@@ -100,6 +107,21 @@ impl Left {
         !self.made.is_empty() || !self.doubtful.is_empty()
     }
 
+    /// Whether nothing is left.
+    pub fn is_nothing(&self) -> bool {
+        self.leases.is_empty() && !self.has_keys()
+    }
+
+    /// This, told as what remains below a prefix; none when it is nothing.
+    pub fn remains(&self, prefix: &Key) -> Option<Remains> {
+        (!self.is_nothing()).then(|| Remains {
+            prefix: prefix.clone(),
+            leases: self.leases.len(),
+            longest: self.longest,
+            keys: self.has_keys(),
+        })
+    }
+
     fn make(&mut self, revision: Revision) {
         // A put anew keeps the revision that created the key, so the first counts longest.
         let second = self.made.iter().nth(1).copied();
@@ -107,6 +129,49 @@ impl Left {
             self.made.remove(&second);
         }
         self.made.insert(revision);
+    }
+}
+
+/// What could not be taken away at the end of a run. The store may have dropped some of it by
+/// itself: whoever is not answered does not know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remains {
+    /// What the keys begin with.
+    pub prefix: Key,
+    /// How many leases, with what hangs on them.
+    pub leases: usize,
+    /// The longest that one of them was granted for.
+    pub longest: Duration,
+    /// Whether there can be keys that hang on no lease, and stay.
+    pub keys: bool,
+}
+
+impl fmt::Display for Remains {
+    /// In sentences, with when it goes by itself.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let prefix = escape(&self.prefix);
+        let mut parted = "";
+        if self.leases > 0 {
+            let (leases, they, themselves) = match self.leases {
+                1 => ("a lease".to_owned(), "it runs", "itself"),
+                many => (format!("up to {many} leases"), "they run", "themselves"),
+            };
+            let longest = self.longest.as_secs();
+            write!(
+                f,
+                "{leases} with keys below {prefix} could not be taken away: {they} out by {themselves}, at the latest \
+                 {longest} s after the cluster has a leader and hears no more of the clients"
+            )?;
+            parted = "\n";
+        }
+        if self.keys {
+            write!(
+                f,
+                "{parted}keys below {prefix} that hang on no lease could not be taken away, and stay until somebody \
+                 deletes them"
+            )?;
+        }
+        Ok(())
     }
 }
 
@@ -130,7 +195,7 @@ mod tests {
     #[test]
     fn a_lease_is_left_until_it_is_known_to_be_gone() {
         let mut left = Left::default();
-        let granted = |lease| Ok(Answer::Granted { lease: LeaseId(lease), ttl: std::time::Duration::from_secs(5) });
+        let granted = |lease| Ok(Answer::Granted { lease: LeaseId(lease), ttl: Duration::from_secs(5) });
         left.note(Leaves::Nothing, &granted(1));
         left.note(Leaves::Nothing, &granted(2));
         left.note(Leaves::NoLease(LeaseId(1)), &Err(Failure::Unanswered));
@@ -138,6 +203,25 @@ mod tests {
         left.note(Leaves::NoLease(LeaseId(1)), &Err(Failure::LeaseGone));
         left.note(Leaves::NoLease(LeaseId(2)), &Ok(Answer::Revoked));
         assert!(left.leases.is_empty());
+    }
+
+    #[test]
+    fn what_remains_is_told_with_when_it_goes() {
+        let mut left = Left::default();
+        assert_eq!(left.remains(&"/t/".into()), None);
+        for (lease, seconds) in [(1, 5), (2, 15), (3, 5)] {
+            let ttl = Duration::from_secs(seconds);
+            left.note(Leaves::Lease, &Ok(Answer::Granted { lease: LeaseId(lease), ttl }));
+        }
+        let told = |left: &Left| left.remains(&"/t/\u{1b}".into()).unwrap().to_string();
+        assert_eq!(
+            told(&left),
+            "up to 3 leases with keys below /t/\\x1b could not be taken away: they run out by themselves, at the \
+             latest 15 s after the cluster has a leader and hears no more of the clients"
+        );
+        left.leases.clear();
+        left.note(puts(), &Ok(put(7)));
+        assert!(told(&left).starts_with("keys below /t/\\x1b that hang on no lease"), "{}", told(&left));
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::tally::{Happening, OfClient};
 use super::{Cast, ClientId, LockOf, Tally};
-use crate::domain::play::{ClientPicture, Expected, Narration, PlayPicture, ResourcePicture, Stake};
-use crate::domain::raft::ClusterTime;
+use crate::domain::play::{ClientPicture, Expected, Narration, PlayPicture, ResourcePicture, SecondPicture, Stake};
+use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::pace::Clock;
 
 /// What a run is about.
@@ -53,8 +53,7 @@ impl Desk {
         let places: BTreeMap<_, _> = self.tally.locks().keys().map(|lock| (lock, places(&self.tally, lock))).collect();
         let there = self.tally.clients().iter().filter(|(_, client)| !client.removed);
         let clients = there.map(|(id, client)| {
-            let place = places.get(&client.lock).and_then(|places| places.get(id)).copied();
-            picture(*id, client, place)
+            picture(*id, client, |lock| places.get(lock).and_then(|places| places.get(id)).copied())
         });
         PlayPicture {
             now,
@@ -83,7 +82,7 @@ fn places(tally: &Tally, lock: &LockOf) -> BTreeMap<ClientId, usize> {
     places
 }
 
-fn picture(id: ClientId, client: &OfClient, place: Option<usize>) -> ClientPicture {
+fn picture(id: ClientId, client: &OfClient, place: impl Fn(&LockOf) -> Option<usize>) -> ClientPicture {
     let standing = &client.standing;
     ClientPicture {
         id,
@@ -92,11 +91,12 @@ fn picture(id: ClientId, client: &OfClient, place: Option<usize>) -> ClientPictu
         life: client.life,
         step: standing.step,
         belief: standing.belief,
-        place,
+        place: place(&client.lock),
+        second: client.second.as_ref().map(|lock| SecondPicture { lock: lock.name().clone(), place: place(lock) }),
         stake: Stake {
             key: standing.key.clone(),
             lease: standing.lease,
-            created: standing.created,
+            created: client.created(),
             ahead: standing.ahead.clone(),
         },
         ttl: client.ttl,
@@ -136,6 +136,11 @@ impl View {
     pub fn note(&self, what: Happening) {
         let now = self.clock.now();
         self.desk().tally.note(now, what);
+    }
+
+    /// What a cluster of one's own tells of its latest terms.
+    pub fn see_terms(&self, records: &[TermRecord]) {
+        self.desk().tally.terms_were(records);
     }
 
     /// What the director has told last, and how what is expected stands.

@@ -12,7 +12,7 @@ use super::stage::Stage;
 use super::tally::{Happening, OfClient};
 use super::{Cast, ClientId, Contender, Habits, Tally, Told, whom};
 use crate::chance::Chance;
-use crate::domain::play::{Expected, Ill, Narration, Order, PlayPicture};
+use crate::domain::play::{Done, Expected, Ill, Narration, Order, PlayPicture};
 use crate::domain::raft::{ClusterTime, Fault};
 use crate::domain::{KeyRange, Revision, Term};
 use crate::embedded::{self, Config};
@@ -83,12 +83,12 @@ impl Rehearsal {
         self.stage.cluster.fault(self.stage.now(), fault)
     }
 
-    /// Does what is ordered, now.
+    /// Does what is ordered, now; what that was, and to whom.
     ///
     /// # Errors
     /// In words, what cannot be done and what can.
     #[expect(clippy::needless_pass_by_value, reason = "orders are given away, as to a company")]
-    pub fn order(&mut self, order: Order) -> Result<(), String> {
+    pub fn order(&mut self, order: Order) -> Result<Done, String> {
         let tally = &self.desk.tally;
         match order {
             Order::Client(whom, ill) => {
@@ -99,17 +99,18 @@ impl Rehearsal {
                     self.stage.cluster.revoke(self.stage.now(), lease.unwrap_or_default());
                 }
                 self.suffer(client, ill);
+                Ok(Done::Client(client, ill))
             }
             Order::Add(count) => {
                 let next = ClientId(tally.clients().keys().last().map_or(1, |last| last.0 + 1));
                 let (habits, ids) = whom::joining(self.model.as_ref(), self.title.lock(), next, count)?;
-                for id in ids {
-                    self.desk.tally.join(id, &habits);
-                    self.enter(id, &habits);
+                for id in &ids {
+                    self.desk.tally.join(*id, &habits);
+                    self.enter(*id, &habits);
                 }
+                Ok(Done::Joined(ids))
             }
         }
-        Ok(())
     }
 
     /// Tells the judge of something that is not a client's.

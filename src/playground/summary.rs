@@ -5,10 +5,11 @@
 
 use std::time::Duration;
 
-use super::tally::{Moment, OfLock};
+use super::tally::{Moment, OfClient, OfLock};
 use super::{Cast, LockOf, Spread, Tally};
 use crate::domain::play::{Expected, Narration, ResourcePicture};
 use crate::domain::{Key, Term};
+use crate::recipe::Kind;
 
 /// What came of a run.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,8 @@ pub struct Summary {
 pub struct LockSummary {
     /// Which.
     pub lock: LockOf,
+    /// What its clients do; those that only look at it do not count.
+    pub kind: Kind,
     /// How many clients there were.
     pub clients: usize,
     /// How often it was handed over.
@@ -91,7 +94,8 @@ impl Summary {
     /// What the judge has to say of a run of this cast.
     pub fn of(cast: &Cast, seed: u64, length: Duration, tally: &Tally) -> Self {
         let (about, others): (Vec<_>, Vec<_>) = tally.locks().iter().partition(|(lock, _)| **lock == cast.lock);
-        let locks = about.iter().chain(&others).map(|(lock, of)| LockSummary::of(lock, of)).collect();
+        let locks = about.iter().chain(&others).map(|(lock, of)| LockSummary::of(lock, kind(tally, lock), of));
+        let locks = locks.collect();
         let (moments, timeline_cut) = tally.moments();
         let mut timeline: Vec<_> = moments.cloned().collect();
         // Terms are looked up afterwards.
@@ -146,9 +150,10 @@ impl Summary {
 }
 
 impl LockSummary {
-    fn of(lock: &LockOf, of: &OfLock) -> Self {
+    fn of(lock: &LockOf, kind: Kind, of: &OfLock) -> Self {
         Self {
             lock: lock.clone(),
+            kind,
             clients: of.clients,
             handoffs: of.handoffs,
             fifo_violations: of.fifo_violations,
@@ -164,6 +169,12 @@ impl LockSummary {
             events_per_handoff: of.traffic().events_per(of.handoffs),
         }
     }
+}
+
+/// What those do that take part in this.
+fn kind(tally: &Tally, lock: &LockOf) -> Kind {
+    let takes_part = |client: &&OfClient| client.lock == *lock || client.second.as_ref() == Some(lock);
+    tally.clients().values().find(takes_part).map_or(Kind::Queue, |client| client.kind)
 }
 
 fn handed_over(cast: &Cast, tally: &Tally) -> Expectation {

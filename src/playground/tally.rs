@@ -11,7 +11,7 @@
 //! to every lock of leases. When both have their keys in the store it is a clash: then the recipe
 //! is wrong, not a clock or a network.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::cast::Protected;
 use super::resource::{Ledger, Verdict, Written};
@@ -23,6 +23,7 @@ use crate::domain::raft::{ClusterTime, TermRecord};
 use crate::domain::{Key, KeyEvent, KeyValue, LeaseId, Revision, Term};
 use crate::recipe::{Belief, Standing, Step};
 
+mod circle;
 mod client;
 mod fairness;
 mod lock;
@@ -54,6 +55,8 @@ pub struct Tally {
     leases: BTreeMap<LeaseId, ClientId>,
     ledgers: Vec<Ledger>,
     sightings: Sightings,
+    /// Those who wait for each other.
+    circle: Option<BTreeSet<ClientId>>,
     moments: VecDeque<Moment>,
     moments_cut: u64,
     reigns: Reigns,
@@ -75,7 +78,9 @@ impl Tally {
     /// One more client takes part.
     pub fn join(&mut self, client: ClientId, habits: &Habits) {
         let actor = OfClient::new(habits);
-        self.locks.entry(actor.lock.clone()).or_default().clients += 1;
+        for lock in [Some(&actor.lock), actor.second.as_ref()].into_iter().flatten() {
+            self.locks.entry(lock.clone()).or_default().clients += 1;
+        }
         self.clients.insert(client, actor);
     }
 
@@ -236,12 +241,26 @@ impl Tally {
             for (of, what) in came {
                 self.came(at, &of, what);
             }
+            self.look_for_circle(at);
         }
     }
 
     /// What the history says of a client's key.
     fn came(&mut self, at: ClusterTime, of: &LockOf, came: Came) {
         let (client, what) = match came {
+            Came::Enqueued(client, created) => {
+                let Some(actor) = self.clients.get_mut(&client) else { return };
+                let tells_itself = actor.lock == *of && !actor.is_queued_by_server();
+                let is_elsewhere = actor.lock != *of && actor.second.as_ref() != Some(of);
+                // Who gave up meanwhile has no part in it any more.
+                if tells_itself || is_elsewhere || !actor.waits() || actor.standing.created == created {
+                    return;
+                }
+                if actor.lock == *of {
+                    actor.queued = created;
+                }
+                (client, Happening::Enqueued(created))
+            }
             Came::First(client, revision) => (client, Happening::First(revision)),
             Came::Expired(client, revision, after) => (client, Happening::Expired(revision, after)),
             Came::Gone { client, created, lease, revision } => {
@@ -322,8 +341,16 @@ impl Tally {
             actor.began = Some(at);
         }
         if standing.created != before.created && standing.created > Revision(0) {
-            happened.push(Happening::Enqueued(standing.created));
+            if standing.created != actor.queued {
+                happened.push(Happening::Enqueued(standing.created));
+            }
             happened.extend(lock.owns(standing.created, client).map(Happening::First));
+        }
+        if standing.has_first && !before.has_first {
+            happened.push(Happening::HasFirst(standing.created, at.since(since)));
+        }
+        if matches!(standing.belief, Belief::Idle | Belief::Lost) {
+            actor.queued = Revision(0);
         }
         match standing.step {
             Step::Release if before.step != Step::Release => {
@@ -371,17 +398,18 @@ impl Tally {
 
     fn crashed(&mut self, at: ClusterTime, client: ClientId, actor: &mut OfClient) {
         actor.life = Life::Gone;
+        let created = actor.created();
         let before = std::mem::take(&mut actor.standing);
-        actor.asked = before.lease;
+        (actor.asked, actor.queued) = (before.lease, Revision(0));
         if let Some(lock) = self.locks.get_mut(&actor.lock) {
             lock.believes_no_more(client, at);
             if before.belief == Belief::Holding {
                 lock.holds.add(at.since(actor.since));
                 actor.held += at.since(actor.since);
             }
-            if matches!(before.belief, Belief::Waiting | Belief::Holding) && before.created > Revision(0) {
+            if matches!(before.belief, Belief::Waiting | Belief::Holding) && created > Revision(0) {
                 lock.crashed += 1;
-                lock.leaves(client, at, before.created);
+                lock.leaves(client, at, created);
             }
         }
         self.moment(at, actor.lock.name().clone(), Some(client), Happening::Crashed(before.belief));

@@ -68,11 +68,13 @@ impl Pair {
         match self.state {
             State::First => first.clone(),
             _ if lost => Standing { belief: Belief::Lost, ahead: None, ..first.clone() },
-            State::Lingering => Standing { step: Step::Work, belief: Belief::Waiting, ..first.clone() },
+            State::Lingering => {
+                Standing { step: Step::Work, belief: Belief::Waiting, has_first: true, ..first.clone() }
+            }
             State::Second => {
                 let (step, ahead) = (second.step, second.ahead.clone());
                 let seen = first.seen.max(second.seen);
-                Standing { step, ahead, seen, belief: Belief::Waiting, ..first.clone() }
+                Standing { step, ahead, seen, belief: Belief::Waiting, has_first: true, ..first.clone() }
             }
             State::Both => Standing { seen: first.seen.max(second.seen), ..first.clone() },
             State::Leaving => Standing { step: Step::Release, belief: Belief::Idle, ahead: None, ..first.clone() },
@@ -272,6 +274,7 @@ mod tests {
         assert!(!beliefs(&commands).contains(&Belief::Holding));
         let standing = scene.pair.standing().clone();
         assert_eq!((standing.key, standing.ahead), ("/a/1001".into(), Some("/b/else".into())));
+        assert!(standing.has_first);
         let (watch, ..) = watches(&commands).remove(0);
         let (key, created) = (Key::from("/b/else"), scene.store.keys[&Key::from("/b/else")].create_revision);
         scene.store.ask(NOW, &Call::Delete { key, created }).unwrap();

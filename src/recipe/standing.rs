@@ -20,4 +20,6 @@ pub struct Standing {
     pub seen: Revision,
     /// The key whose end it waits for.
     pub ahead: Option<Key>,
+    /// Whether it has the first of two locks, and not the second yet.
+    pub has_first: bool,
 }

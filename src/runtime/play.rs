@@ -6,19 +6,19 @@ use tokio::sync::oneshot;
 
 use super::beside::{Beside, Gone, Other};
 use super::clock::Clock;
-use crate::domain::play::{Order, PlayPicture};
+use crate::domain::play::{Done, Order, PlayPicture};
 use crate::event::Observation;
 use crate::playground::Control;
 
 /// What comes of an order, later.
-pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<(), String>> + Send + 'a>>;
+pub type Carried<'a> = Pin<Box<dyn Future<Output = Result<Done, String>> + Send + 'a>>;
 
 /// A run of simulated clients, as whoever shows it needs it.
 pub trait Playing: Send + Sync {
     /// How the clients are, with all that happened since the moment of this number.
     fn picture(&self, since: u64) -> PlayPicture;
 
-    /// Carries an order out. The error says in words why it could not be.
+    /// Carries an order out; what it came to, and to whom. The error says in words why it could not be.
     fn order(&self, order: Order) -> Carried<'_>;
 }
 
@@ -51,7 +51,11 @@ async fn turn(run: &dyn Playing, next: &mut u64, other: &mut Other<Order>) -> Re
     *next = picture.before + u64::try_from(picture.moments.len()).unwrap_or(u64::MAX);
     other.tell(Observation::Play(Box::new(picture))).await?;
     let Some(order) = other.asked().await? else { return Ok(()) };
-    let done = run.order(order.clone()).await;
+    let (order, done) = match run.order(order.clone()).await {
+        // Who was meant is known by now.
+        Ok(done) => (done.order(), Ok(())),
+        Err(why) => (order, Err(why)),
+    };
     other.tell(Observation::OrderDone(order, done)).await
 }
 
@@ -61,7 +65,7 @@ mod tests {
 
     use super::*;
     use crate::domain::Key;
-    use crate::domain::play::{Happening, Moment};
+    use crate::domain::play::{ClientId, Happening, Moment};
     use crate::domain::raft::ClusterTime;
 
     /// A run in which something happens whenever somebody looks.
@@ -79,7 +83,14 @@ mod tests {
         }
 
         fn order(&self, order: Order) -> Carried<'_> {
-            Box::pin(async move { if order == Order::Add(7) { Err("seven are too many".into()) } else { Ok(()) } })
+            Box::pin(async move {
+                match order {
+                    Order::Add(7) => Err("seven are too many".into()),
+                    Order::Add(count) => Ok(Done::Joined((1..=u32::from(count)).map(ClientId).collect())),
+                    // The second one holds.
+                    Order::Client(_, ill) => Ok(Done::Client(ClientId(2), ill)),
+                }
+            })
         }
     }
 
@@ -114,13 +125,19 @@ mod tests {
         assert!(matches!(next(&mut play).await, Observation::Play(_)));
         play.ask(Order::Add(7)).unwrap();
         play.ask(Order::Add(1)).unwrap();
+        play.ask("crash holder".parse().unwrap()).unwrap();
         let mut done = Vec::new();
-        while done.len() < 2 {
+        while done.len() < 3 {
             if let Observation::OrderDone(order, result) = next(&mut play).await {
                 done.push((order, result));
             }
         }
-        assert_eq!(done, [(Order::Add(7), Err("seven are too many".into())), (Order::Add(1), Ok(()))]);
+        let crashed = "crash client-2".parse().unwrap();
+        assert_eq!(
+            done,
+            [(Order::Add(7), Err("seven are too many".into())), (Order::Add(1), Ok(())), (crashed, Ok(()))],
+            "whom it was done to is told, not who was named"
+        );
     }
 
     #[tokio::test]

@@ -154,6 +154,10 @@ fn what_cannot_be_played_is_refused_with_what_can() {
     assert!(error.contains("--read-only"), "{error}");
     let error = said("play zombie", 3);
     assert!(error.contains("needs a terminal"), "{error}");
+    for line in ["play zombi", "demo zombi"] {
+        let error = said(line, 3);
+        assert!(error.contains("no scenario `zombi`"), "{error}");
+    }
     let error = said("play zombie --headless --for 1s --endpoints 127.0.0.1:1", 2);
     assert!(error.contains("127.0.0.1:1"), "{error}");
     said("play", 128);
@@ -170,16 +174,36 @@ fn a_signal_ends_it_and_what_is_others_stays() {
     let Some(version) = newest("a_signal_ends_it_and_what_is_others_stays") else { return };
     let cluster = version.cluster().start();
     cluster.told("put /lockscope/other mine");
-    for signal in ["INT", "TERM"] {
+    for signal in ["INT", "TERM", "HUP"] {
         let line = format!("--endpoints {} play fifo --headless --for 60s", cluster.endpoint(0));
         let mut running = lockscope(words(&line)).start();
         until("clients enqueue", || (keys(&cluster).len() > 3).then_some(()));
         running.signal(signal);
         let ended = running.end();
-        assert_eq!((ended.code, ended.text()), (Some(5), ""), "{signal}: {}", ended.stderr);
+        assert_eq!(ended.code, Some(5), "{signal}: {}", ended.stderr);
+        assert!(ended.stderr.contains("broken off after "), "{signal}: {}", ended.stderr);
+        assert!(ended.text().contains("handoffs\t"), "what was seen is told: {}", ended.text());
         assert_eq!(keys(&cluster), BTreeSet::from(["/lockscope/other".to_owned()]), "{signal}");
     }
     assert!(cluster.told("lease list").contains("found 0 leases"));
+}
+
+#[test]
+fn what_cannot_be_taken_away_is_told_with_when_it_goes() {
+    let Some(version) = newest("what_cannot_be_taken_away_is_told_with_when_it_goes") else { return };
+    let mut cluster = version.cluster().start();
+    let line = format!("--endpoints {} play fifo --headless --for 60s", cluster.endpoint(0));
+    let mut running = lockscope(words(&line)).start();
+    until("clients enqueue", || (keys(&cluster).len() > 3).then_some(()));
+    cluster.kill(0);
+    running.signal("TERM");
+    let ended = running.end();
+    assert_eq!(ended.code, Some(1), "{}", ended.stderr);
+    assert!(
+        ended.stderr.contains("leases with keys below /lockscope/fifo/ could not be taken away"),
+        "{}",
+        ended.stderr
+    );
 }
 
 #[test]

@@ -9,6 +9,7 @@ use crate::domain::play::{Belief, Happening, Ill, Moment, Narration, ResourcePic
 use crate::domain::{Revision, Term};
 use crate::playground::summary::{Expectation, LockSummary};
 use crate::playground::{LockOf, Scenario, Spread, Summary};
+use crate::recipe::Kind;
 
 /// The document of `demo --headless` and `play --headless`.
 #[derive(Clone, Copy, Debug)]
@@ -118,6 +119,7 @@ enum More<'a> {
     Wrote { token: Revision },
     Stale { token: Revision, highest_token: Revision },
     Saw { key: Text<'a>, value: Option<Text<'a>> },
+    Circle { clients: Vec<String> },
     Term { term: Term },
     Fault { fault: String },
     Told { number: usize, en: &'a str, zh: &'a str },
@@ -164,7 +166,7 @@ impl<'a> Lock<'a> {
     fn of(lock: &'a LockSummary, style: Style) -> Self {
         Self {
             name: style.text(lock.lock.name()),
-            recipe: recipe(&lock.lock),
+            recipe: recipe(&lock.lock, lock.kind),
             clients: lock.clients,
             handoffs: lock.handoffs,
             fifo_violations: lock.fifo_violations,
@@ -196,10 +198,12 @@ impl<'a> From<&'a ResourcePicture> for Resource<'a> {
     }
 }
 
-/// A word for the recipe that makes a lock.
-pub const fn recipe(lock: &LockOf) -> &'static str {
+/// A word for what clients that do this make of a lock.
+pub const fn recipe(lock: &LockOf, kind: Kind) -> &'static str {
     match lock {
         LockOf::Queue(_) => "queue",
+        LockOf::SingleKey(_) if matches!(kind, Kind::Registration) => "registration",
+        LockOf::SingleKey(_) if matches!(kind, Kind::Publish) => "configuration",
         LockOf::SingleKey(_) => "single-key",
         LockOf::Watched(_) => "watched",
     }
@@ -234,6 +238,9 @@ fn told<'a>(what: &'a Happening, narrations: &'a [Narration], style: Style) -> (
         Happening::Acquired(created, waited) => {
             ("acquired", More::Acquired { create_revision: *created, waited_ms: millis(*waited) })
         }
+        Happening::HasFirst(created, waited) => {
+            ("has_first", More::Acquired { create_revision: *created, waited_ms: millis(*waited) })
+        }
         Happening::Released(held) => ("released", More::Released { held_ms: millis(*held) }),
         Happening::GaveUp => ("gave_up", More::Nothing {}),
         Happening::Lost(belief) => ("lost", More::Believed { believed: believed(belief) }),
@@ -259,6 +266,9 @@ fn told<'a>(what: &'a Happening, narrations: &'a [Narration], style: Style) -> (
                 Sight::Went(_) => ("saw_go", None),
             };
             (event, More::Saw { key: style.text(sight.key()), value: value.map(|value| style.text(value)) })
+        }
+        Happening::Circle(clients) => {
+            ("circle", More::Circle { clients: clients.iter().map(ToString::to_string).collect() })
         }
         Happening::Term(term) => ("term", More::Term { term: *term }),
         Happening::Fault(fault) => ("fault", More::Fault { fault: fault.to_string() }),

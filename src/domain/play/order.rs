@@ -60,6 +60,25 @@ pub enum Ill {
     Remove,
 }
 
+/// What an order came to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Done {
+    /// This was done to this client, whoever was named.
+    Client(ClientId, Ill),
+    /// These joined.
+    Joined(Vec<ClientId>),
+}
+
+impl Done {
+    /// The order that asks for just this, whoever holds or waits by now.
+    pub fn order(&self) -> Order {
+        match self {
+            Self::Client(client, ill) => Order::Client(Whom::Client(*client), *ill),
+            Self::Joined(clients) => Order::Add(u16::try_from(clients.len()).unwrap_or(u16::MAX)),
+        }
+    }
+}
+
 impl Ill {
     /// The word that asks for it.
     pub const fn word(self) -> &'static str {

@@ -53,7 +53,10 @@ pub struct ClientPicture {
     /// What the store says: its place in the queue, from 0 for who holds; none when no key of it
     /// is there.
     pub place: Option<usize>,
-    /// What of it is in the store, as far as it knows.
+    /// The second lock of one that takes two, one after the other.
+    pub second: Option<SecondPicture>,
+    /// What of it is in the store, as far as it knows; where the server queues, as far as the store
+    /// tells.
     pub stake: Stake,
     /// The length of its lease as it asks for it.
     pub ttl: Duration,
@@ -66,6 +69,16 @@ pub struct ClientPicture {
     pub skew_ms: i64,
     /// Whether its connection is cut.
     pub cut: bool,
+}
+
+/// Where a client stands in the second of two locks.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SecondPicture {
+    /// The name of that lock.
+    pub lock: Key,
+    /// What the store says: its place in that queue, from 0 for who holds; none when no key of it
+    /// is there.
+    pub place: Option<usize>,
 }
 
 /// Whether a client runs.

@@ -15,9 +15,9 @@
 
 use std::collections::VecDeque;
 
+use crate::domain::Revision;
 use crate::domain::play::{Belief, ClientPicture, Happening, Life, Moment};
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Key, Revision};
 
 /// A client's lane.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -33,15 +33,8 @@ pub struct Lane {
     dropped: bool,
     /// Whether its last write was refused and it does nothing since.
     fenced: bool,
-    /// What it holds; of two locks the one that it took first.
-    held: Option<Held>,
-}
-
-/// What a client holds.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Held {
-    lock: Key,
-    token: Revision,
+    /// The token of what it holds; of two locks that of the one that it took first.
+    held: Option<Revision>,
 }
 
 /// A stretch of a lane.
@@ -143,19 +136,17 @@ impl Lane {
     pub(super) fn take(&mut self, moment: &Moment, most: usize) {
         let at = moment.at;
         match &moment.what {
+            // Who takes two locks holds the first while it waits for the second.
+            Happening::Enqueued(_) if self.doing == Some(Doing::Holding) => {}
             Happening::Enqueued(_) => {
                 (self.dropped, self.fenced) = (false, false);
-                // Who takes a second lock holds the first one meanwhile.
-                if self.held.as_ref().is_some_and(|held| held.lock != moment.lock) {
-                    return;
-                }
                 self.held = None;
                 self.does(at, Some(Doing::Waiting), most);
             }
             Happening::First(revision) => self.mark(at, Marked::First(*revision), most),
-            Happening::Acquired(token, _) => {
+            Happening::Acquired(token, _) | Happening::HasFirst(token, _) => {
                 (self.dropped, self.fenced) = (false, false);
-                self.held.get_or_insert_with(|| Held { lock: moment.lock.clone(), token: *token });
+                self.held.get_or_insert(*token);
                 self.does(at, Some(Doing::Holding), most);
             }
             Happening::Dropped(revision, _) => {
@@ -176,10 +167,8 @@ impl Lane {
                 self.does(at, None, most);
             }
             Happening::Released(_) | Happening::GaveUp => {
-                if self.held.as_ref().is_none_or(|held| held.lock == moment.lock) {
-                    self.held = None;
-                    self.does(at, None, most);
-                }
+                self.held = None;
+                self.does(at, None, most);
             }
             Happening::Crashed(_) => {
                 self.held = None;
@@ -205,7 +194,11 @@ impl Lane {
                 self.mark(at, Marked::Refused(*token), most);
             }
             Happening::Saw(_) => self.mark(at, Marked::Saw, most),
-            Happening::Wrote(_) | Happening::Term(_) | Happening::Fault(_) | Happening::Told(_) => {}
+            Happening::Wrote(_)
+            | Happening::Circle(_)
+            | Happening::Term(_)
+            | Happening::Fault(_)
+            | Happening::Told(_) => {}
         }
     }
 
@@ -237,9 +230,7 @@ impl Lane {
             (_, Belief::Holding) if client.place == Some(0) => Some(Doing::Holding),
             (_, Belief::Holding) => Some(Doing::Stale),
         };
-        let token = client.stake.created;
-        let held = || Held { lock: client.lock.clone(), token };
-        self.held = (doing == Some(Doing::Holding)).then(held);
+        self.held = (doing == Some(Doing::Holding)).then_some(client.stake.created);
         self.does(at, doing, most);
     }
 
@@ -272,8 +263,8 @@ impl Lane {
         }
         if let Some(doing) = seen {
             let from = self.stretches.back().and_then(|last| last.to).map_or(at, |end| end.max(at));
-            let held = self.held.as_ref().filter(|_| doing == Doing::Holding);
-            self.stretches.push_back(Stretch { from, to: None, doing, token: held.map(|held| held.token) });
+            let token = self.held.filter(|_| doing == Doing::Holding);
+            self.stretches.push_back(Stretch { from, to: None, doing, token });
         }
         self.trim(most);
     }
@@ -290,6 +281,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::domain::Key;
     use crate::domain::play::ClientId;
 
     const SECOND: u64 = 1_000_000;
@@ -330,6 +322,20 @@ mod tests {
     }
 
     #[test]
+    fn who_takes_two_locks_holds_the_first_while_it_waits_for_the_second() {
+        let pair = [
+            (1, Happening::Enqueued(Revision(7))),
+            (2, Happening::HasFirst(Revision(7), Duration::ZERO)),
+            (3, Happening::Enqueued(Revision(9))),
+            (6, acquired(7)),
+            (8, Happening::Released(Duration::from_secs(2))),
+        ];
+        let lane = lane(&pair);
+        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-8");
+        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
+    }
+
+    #[test]
     fn what_is_held_behind_the_stores_back_is_stale_until_it_is_known() {
         let zombie = [
             (1, Happening::Enqueued(Revision(7))),
@@ -354,26 +360,6 @@ mod tests {
         assert_eq!(told(&lane), "Waiting 1-5");
         let knows = [(1, Happening::Enqueued(Revision(7))), (5, Happening::Lost(Belief::Waiting))];
         assert_eq!(self::lane(&knows).marks()[0].what, Marked::Gone(None), "the store was not seen to do it");
-    }
-
-    #[test]
-    fn who_waits_for_a_second_lock_holds_the_first() {
-        let mut lane = Lane::default();
-        let second = acquired(9);
-        for (at, lock, what) in [
-            (1, "/a", Happening::Enqueued(Revision(7))),
-            (2, "/a", acquired(7)),
-            (3, "/b", Happening::Enqueued(Revision(9))),
-            (6, "/b", second),
-            (8, "/b", Happening::Released(Duration::from_secs(2))),
-            (9, "/a", Happening::Released(Duration::from_secs(7))),
-            (10, "/a", Happening::Enqueued(Revision(12))),
-        ] {
-            let moment = Moment { at: ClusterTime(at * SECOND), lock: lock.into(), client: Some(ClientId(1)), what };
-            lane.take(&moment, 100);
-        }
-        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-9, Waiting 10-");
-        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
     }
 
     #[test]

@@ -8,7 +8,7 @@ use tokio::task::{JoinError, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use crate::chance::Chance;
-use crate::domain::play::{Ill, Order};
+use crate::domain::play::{Done, Ill, Order};
 use crate::pace::Clock;
 use crate::playground::caretaker::Care;
 use crate::playground::client::{Around, Client};
@@ -47,15 +47,15 @@ pub(super) struct Crew {
 }
 
 impl Troupe {
-    pub async fn order(&self, order: Order) -> Result<(), String> {
+    pub async fn order(&self, order: Order) -> Result<Done, String> {
         match order {
-            Order::Add(count) => self.add(count),
+            Order::Add(count) => self.add(count).map(Done::Joined),
             Order::Client(whom, ill) => {
                 let client = self.view.look(|tally| {
                     let client = whom::meant(tally, self.view.lock(), whom)?;
                     whom::possible(tally, client, ill).map(|()| client)
                 })?;
-                self.suffer(client, ill).await
+                self.suffer(client, ill).await.map(|()| Done::Client(client, ill))
             }
         }
     }
@@ -78,7 +78,7 @@ impl Troupe {
         }
     }
 
-    fn add(&self, count: u16) -> Result<(), String> {
+    fn add(&self, count: u16) -> Result<Vec<ClientId>, String> {
         let mut crew = self.crew();
         if crew.over {
             return Err("the run is over".into());
@@ -93,10 +93,10 @@ impl Troupe {
             }
             (habits, ids)
         };
-        for id in ids {
-            (self.hire)(&mut crew, id, habits.clone());
+        for id in &ids {
+            (self.hire)(&mut crew, *id, habits.clone());
         }
-        Ok(())
+        Ok(ids)
     }
 
     pub fn crew(&self) -> MutexGuard<'_, Crew> {

@@ -128,17 +128,17 @@ impl<T: Theatre> Work<T> {
     }
 
     async fn look(&mut self) {
-        if self.director.needs_cluster()
-            && let Some(theatre) = &self.theatre
-            && let Some(picture) = theatre.picture().await
-        {
+        let Some(theatre) = &self.theatre else { return };
+        let Some(picture) = theatre.picture().await else { return };
+        self.view.see_terms(&picture.terms);
+        if self.director.needs_cluster() {
             self.director.look(picture);
         }
     }
 
     async fn carry_out(&self, act: Act) {
         let done = match act {
-            Act::Order(order) => self.control.order(order).await,
+            Act::Order(order) => self.control.order(order).await.map(drop),
             Act::Tell(number) => {
                 self.view.note(Happening::Told(number));
                 Ok(())

@@ -81,7 +81,7 @@ impl Directed {
         self.look();
         for act in self.director.act(now) {
             let done = match act {
-                Act::Order(order) => self.run.order(order),
+                Act::Order(order) => self.run.order(order).map(drop),
                 Act::Fault(fault) => {
                     let done = self.run.fault(fault);
                     if done.is_ok() {

@@ -414,3 +414,61 @@ fn whatever_is_done_to_clients_the_store_has_one_holder_and_the_same_seed_is_the
         everything(seed);
     }
 }
+
+#[test]
+fn of_two_locks_each_is_told_and_so_is_the_circle_when_it_closes() {
+    let pair = |name: &str, second: &str| Habits {
+        kind: Kind::Pair,
+        name: name.into(),
+        second: Some(second.into()),
+        writes: Some(Duration::from_secs(1)),
+        ..Habits::default()
+    };
+    let cast = Cast { resources: Vec::new(), ..cast([pair("/t/lock", "/t/other"), pair("/t/other", "/t/lock")]) };
+    let mut run = Rehearsal::new(&cast, Config::default(), 7);
+    run.run(at(8_000));
+    let picture = run.picture(0);
+    for (client, first, second) in [(1, "/t/lock", "/t/other"), (2, "/t/other", "/t/lock")] {
+        let told: Vec<_> = picture.moments.iter().filter(|moment| moment.client == Some(ClientId(client))).collect();
+        let place = |lock: &str, is: fn(&Happening) -> bool| {
+            told.iter().position(|moment| moment.lock == lock.into() && is(&moment.what)).unwrap()
+        };
+        let enqueued = |what: &Happening| matches!(what, Happening::Enqueued(_));
+        let has_first = |what: &Happening| matches!(what, Happening::HasFirst(..));
+        let steps = [place(first, enqueued), place(first, has_first), place(second, enqueued)];
+        assert!(steps.is_sorted(), "{told:?}");
+        let client = picture.client(ClientId(client)).unwrap();
+        let queued = client.second.as_ref().unwrap();
+        assert_eq!((client.place, queued.lock.clone(), queued.place), (Some(0), second.into(), Some(1)));
+    }
+    let circles = |run: &Rehearsal| {
+        let picture = run.picture(0);
+        let circle = |moment: &Moment| matches!(&moment.what, Happening::Circle(_));
+        picture.moments.into_iter().filter(circle).map(|moment| moment.what).collect::<Vec<_>>()
+    };
+    let circle = Happening::Circle(vec![ClientId(1), ClientId(2)]);
+    assert_eq!(circles(&run), [circle]);
+    run.order(to(1, Ill::Release)).unwrap();
+    run.run(at(60_000));
+    assert!(circles(&run).len() > 1, "they do it again, and it is told again");
+}
+
+#[test]
+fn where_the_server_queues_the_store_tells_who_stands_in_it() {
+    let served = Habits { kind: Kind::LockApi, writes: None, ..habits() };
+    let late = Habits { think: Span::millis(500, 500), ..served.clone() };
+    let cast = Cast { resources: Vec::new(), ..cast([served, late]) };
+    let mut run = Rehearsal::new(&cast, Config::default(), 7);
+    run.run(at(3_000));
+    let waiter = run.picture(0).client(ClientId(2)).unwrap().clone();
+    assert_eq!((waiter.belief, waiter.place), (Belief::Waiting, Some(1)));
+    assert!(waiter.stake.created > Revision(0), "{waiter:?}");
+    run.order(to(1, Ill::Release)).unwrap();
+    run.run(at(4_000));
+    let moments = run.picture(0).moments;
+    let told: Vec<_> = moments.iter().filter(|moment| moment.client == Some(ClientId(2))).collect();
+    let enqueued: Vec<_> = (0..told.len()).filter(|at| matches!(told[*at].what, Happening::Enqueued(_))).collect();
+    let first = told.iter().position(|moment| matches!(moment.what, Happening::First(_))).unwrap();
+    let acquired = told.iter().position(|moment| matches!(moment.what, Happening::Acquired(..))).unwrap();
+    assert!(enqueued.len() == 1 && enqueued[0] < first && first < acquired, "{told:?}");
+}

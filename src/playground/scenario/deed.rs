@@ -53,15 +53,14 @@ pub enum NodeWord {
 pub enum DeedError {
     /// Its first word is none.
     #[error(
-        "nothing can be done that is called `{word}`{hint}; clients: {}; members: {}",
-        names(order::WORDS.iter().map(|word| word.name)),
-        names(fault::WORDS.iter().map(|word| word.name)),
+        "nothing can be done that is called `{word}`; {}",
+        near.map_or_else(all, |near| format!("did you mean `{near}`?"))
     )]
     Unknown {
         /// The word.
         word: String,
         /// What was probably meant.
-        hint: String,
+        near: Option<&'static str>,
     },
     /// It is no order.
     #[error(transparent)]
@@ -74,8 +73,18 @@ pub enum DeedError {
     Fault(#[from] fault::FaultError),
 }
 
-fn names<'a>(all: impl Iterator<Item = &'a str>) -> String {
-    all.collect::<Vec<_>>().join(", ")
+/// All that can be done, for a message.
+fn all() -> String {
+    let names = |all: Vec<&str>| all.join(", ");
+    let orders = names(order::WORDS.iter().map(|word| word.name).collect());
+    let faults = names(fault::WORDS.iter().map(|word| word.name).collect());
+    format!("to clients there are {orders}; to members there are {faults}")
+}
+
+/// Whether it looks like a client's name, be it not quite one.
+fn is_about_clients(said: &str) -> bool {
+    let said = said.to_lowercase();
+    said.starts_with("client") || said.parse::<Whom>().is_ok()
 }
 
 impl FromStr for Deed {
@@ -87,14 +96,13 @@ impl FromStr for Deed {
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let (is_order, is_fault) = (order::Word::find(first).is_some(), fault::Word::find(first).is_some());
         match (is_order, is_fault) {
-            (true, true) if second.parse::<Whom>().is_ok() => Ok(Self::Order(line.parse()?)),
+            (true, true) if is_about_clients(second) => Ok(Self::Order(line.parse()?)),
             (true, false) => Ok(Self::Order(line.parse()?)),
             (_, true) => FaultLine::read(line).map(Self::Fault),
             (false, false) => {
                 let known = order::WORDS.iter().map(|word| word.name);
                 let known = known.chain(fault::WORDS.iter().map(|word| word.name));
-                let hint = nearest::nearest(first, known).map(|near| format!(", did you mean `{near}`?"));
-                Err(DeedError::Unknown { word: first.to_owned(), hint: hint.unwrap_or_default() })
+                Err(DeedError::Unknown { word: first.to_owned(), near: nearest::nearest(first, known) })
             }
         }
     }
@@ -255,7 +263,14 @@ mod tests {
     #[test]
     fn mistakes_are_quoted_with_what_could_be() {
         let error = read("isolat leader").unwrap_err();
-        assert!(error.starts_with("nothing can be done that is called `isolat`, did you mean `isolate`?; "), "{error}");
+        assert_eq!(error, "nothing can be done that is called `isolat`; did you mean `isolate`?");
+        let error = read("frobnicate client-1").unwrap_err();
+        assert!(
+            error.contains("`frobnicate`; to clients there are pause, ") && error.contains("; to members "),
+            "{error}"
+        );
+        let error = read("pause CLIENT-1").unwrap_err();
+        assert_eq!(error, "`pause` wants a client such as client-1, holder or waiter, not `CLIENT-1`");
         let error = read("kill everybody").unwrap_err();
         assert!(error.starts_with("`kill` wants a node such as n1, not `everybody`; a node can also be "), "{error}");
         assert!(read("pause nobody").unwrap_err().contains("not `nobody`"));

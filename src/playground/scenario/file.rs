@@ -80,14 +80,22 @@ impl Scenario {
             ScenarioError::Invalid { path: path.to_owned(), line, column, why, text: quoted }
         };
         let raw: Raw = toml::from_str(text)
-            .map_err(|error| invalid(error.span().map_or(0, |span| span.start), suggested(error.message())))?;
+            .map_err(|error| invalid(error.span().map_or(0, |span| span.start), suggested(&error)))?;
         super::check::scenario(&raw).map_err(|wrong| invalid(wrong.at, wrong.why))
     }
 }
 
 /// Serde's word about a name it does not know, with the one that was probably meant instead of a
 /// list of all.
-fn suggested(message: &str) -> String {
+fn suggested(error: &toml::de::Error) -> String {
+    let message = error.message();
+    // What the whole file lacks is at no place in it.
+    if error.span().is_none_or(|span| span.start == 0)
+        && let Some(name) = message.strip_prefix("missing field ")
+        && !matches!(name.trim_matches('`'), "clients" | "expect")
+    {
+        return format!("{name} is missing: it stands at the top of the file, before the first table");
+    }
     let mut names = message.split('`').skip(1).step_by(2);
     match (message.starts_with("unknown field"), names.next()) {
         (true, Some(unknown)) => {
@@ -97,8 +105,39 @@ fn suggested(message: &str) -> String {
                 None => format!("unknown name `{unknown}`; there are {}", known.join(", ")),
             }
         }
-        _ => message.trim_end().to_owned(),
+        _ => in_words(message.trim_end()),
     }
+}
+
+/// What else serde says, in the words of who writes a file.
+fn in_words(message: &str) -> String {
+    if let Some(name) = message.strip_prefix("missing field ") {
+        return match name.trim_matches('`') {
+            table @ ("clients" | "expect") => format!("a scenario needs at least one [[{table}]], and there is none"),
+            _ => format!("{name} is missing here"),
+        };
+    }
+    let (Some((_, found)), true) = (message.split_once(": "), message.starts_with("invalid ")) else {
+        return message.to_owned();
+    };
+    let Some((found, wanted)) = found.rsplit_once(", expected ") else { return message.to_owned() };
+    let wanted = match wanted {
+        "u16" => "a whole number from 0 to 65535",
+        "usize" => "a whole number",
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "a sequence" => "a list, or tables in double brackets such as [[expect]]",
+        wanted => wanted,
+    };
+    let found = match found.split_once(' ') {
+        Some(("string", said)) => format!("the text {said}"),
+        Some(("integer" | "boolean", said)) => said.trim_matches('`').to_owned(),
+        Some(("floating", said)) => said.trim_start_matches("point ").trim_matches('`').to_owned(),
+        None if found == "sequence" => "a list".to_owned(),
+        None if found == "map" => "a table".to_owned(),
+        _ => found.to_owned(),
+    };
+    format!("{wanted} is wanted here, not {found}")
 }
 
 /// Line and column, both from 1, of a byte in a text.
@@ -130,7 +169,7 @@ pub(super) struct Raw {
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [cluster]")]
 pub(super) struct RawCluster {
     pub needs: Option<Text>,
     pub members: Option<Spanned<usize>>,
@@ -140,7 +179,7 @@ pub(super) struct RawCluster {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[clients]]")]
 pub(super) struct RawGroup {
     pub count: Option<Spanned<u16>>,
     pub recipe: Text,
@@ -164,14 +203,14 @@ pub(super) struct RawGroup {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[resources]]")]
 pub(super) struct RawResource {
     pub name: Text,
     pub fencing: bool,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[at]]")]
 pub(super) struct RawCue {
     pub time: Option<Text>,
     pub when: Option<Text>,
@@ -206,14 +245,14 @@ impl<'de> Deserialize<'de> for Deeds {
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "{ en = \"…\", zh = \"…\" }")]
 pub(super) struct RawSay {
     pub en: Text,
     pub zh: Text,
 }
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "a table [[expect]]")]
 pub(super) struct RawWanted {
     pub that: Text,
     pub lock: Option<Text>,

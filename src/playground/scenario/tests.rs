@@ -85,7 +85,7 @@ fn what_is_wrong_is_told_with_its_place_and_line() {
     let said = refused("crash client-1", "crash client-9");
     assert!(said.starts_with("my.toml:29:6: there is no client-9: 8 take part\n"), "{said}");
     let said = refused("crash client-1", "crush client-1");
-    assert!(said.contains("called `crush`, did you mean `crash`?"), "{said}");
+    assert!(said.contains("called `crush`; did you mean `crash`?"), "{said}");
     let said = refused("crash client-1", "kill leader");
     assert!(said.starts_with("my.toml:29:6: this is done to the cluster: say `needs = \"faults\"` "), "{said}");
     let said = refused("handoffs >= 1", "handoffs > 1");
@@ -97,7 +97,7 @@ fn what_is_wrong_is_told_with_its_place_and_line() {
     let said = refused("time = \"2s\"", "when = \"client-1 acquire\"");
     assert!(said.contains("did you mean `acquires`?"), "{said}");
     let said = refused(", zh = \"它崩溃了。\"", "");
-    assert!(said.starts_with("my.toml:30:7: missing field `zh`\n"), "{said}");
+    assert!(said.starts_with("my.toml:30:7: `zh` is missing here\n"), "{said}");
     let said = refused("It crashes.", "It \\u001b[31mcrashes.");
     assert!(said.starts_with("my.toml:30:14: a terminal would not show it as it is: \\u{1b}\n"), "{said}");
     let said = refused("writes = \"1s\"\n", "");
@@ -107,7 +107,25 @@ fn what_is_wrong_is_told_with_its_place_and_line() {
     let said = refused("count = 4", "count = ");
     assert!(said.starts_with("my.toml:7:"), "{said}");
     let said = refused("[[expect]]\nthat = \"handoffs >= 1\"\n", "");
-    assert!(said.contains("missing field `expect`"), "{said}");
+    assert!(said.contains("a scenario needs at least one [[expect]], and there is none"), "{said}");
+}
+
+#[test]
+fn messages_speak_of_the_file_and_not_of_the_program() {
+    let said = refused("summary_zh = \"展示什么\"\n", "");
+    assert!(said.starts_with("my.toml:1:1: `summary_zh` is missing: it stands at the top of the file, "), "{said}");
+    let said = refused("count = 4", "count = \"4\"");
+    assert!(said.contains(":7:9: a whole number from 0 to 65535 is wanted here, not the text \"4\"\n"), "{said}");
+    let said = refused("count = 4", "count = -1");
+    assert!(said.contains(": a whole number from 0 to 65535 is wanted here, not -1\n"), "{said}");
+    let said = refused("fencing = true", "fencing = 1.5");
+    assert!(said.contains(": true or false is wanted here, not 1.5\n"), "{said}");
+    let said = refused("{ en = \"It crashes.\", zh = \"它崩溃了。\" }", "\"It crashes.\"");
+    assert!(said.contains(": { en = \"…\", zh = \"…\" } is wanted here, not the text \"It crashes.\"\n"), "{said}");
+    let said = refused("recipe = \"queue\"\nlock = \"jobs\"\nwrites", "lock = \"jobs\"\nwrites");
+    assert!(said.contains("`recipe` is missing here\n") && !said.starts_with("my.toml:1:"), "{said}");
+    let said = refused("[[expect]]", "[expect]");
+    assert!(!said.contains("sequence") && said.contains("[[expect]]"), "{said}");
 }
 
 #[test]

@@ -19,6 +19,8 @@ pub struct OfClient {
     pub kind: Kind,
     /// What it takes part in.
     pub lock: LockOf,
+    /// The second lock of one that takes two.
+    pub second: Option<LockOf>,
     /// Whether it runs.
     pub life: Life,
     /// Whether it was removed for good.
@@ -46,6 +48,8 @@ pub struct OfClient {
     /// The lease whose keys it let go of last, or left when it crashed.
     pub(super) asked: LeaseId,
     leases: VecDeque<LeaseId>,
+    /// What created its key, by the store, where the server queues and its client is told last.
+    pub(super) queued: Revision,
 }
 
 impl OfClient {
@@ -53,6 +57,7 @@ impl OfClient {
         Self {
             kind: habits.kind,
             lock: habits.lock(),
+            second: habits.second.clone().map(LockOf::Queue),
             life: Life::Up,
             removed: false,
             cut: false,
@@ -67,7 +72,18 @@ impl OfClient {
             since: ClusterTime(0),
             asked: LeaseId::NONE,
             leases: VecDeque::new(),
+            queued: Revision(0),
         }
+    }
+
+    /// What created its key, by its own word or by the store's; 0 while nobody knows.
+    pub fn created(&self) -> Revision {
+        if self.standing.created > Revision(0) { self.standing.created } else { self.queued }
+    }
+
+    /// Whether it is told of its key only when its turn has come.
+    pub(super) const fn is_queued_by_server(&self) -> bool {
+        matches!(self.kind, Kind::LockApi | Kind::ElectionApi)
     }
 
     /// The lease that it has, or that it left when it crashed; 0 without one.

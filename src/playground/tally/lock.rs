@@ -105,6 +105,8 @@ impl Acquisition {
 /// What the history says of a client's key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Came {
+    /// It stands in the queue, created by this revision.
+    Enqueued(ClientId, Revision),
     /// It is the first from this revision on.
     First(ClientId, Revision),
     /// It was left by a crash, and is gone at this revision, so long after.
@@ -164,6 +166,13 @@ impl OfLock {
         self.queue.ages().map(|created| self.owners.get(&created).copied())
     }
 
+    /// Whose key is the first, and whether this client has another one behind it.
+    pub(super) fn first_before(&self, client: ClientId) -> Option<ClientId> {
+        let mut places = self.places();
+        let first = places.next()??;
+        (first != client && places.any(|of| of == Some(client))).then_some(first)
+    }
+
     /// The run is over: nothing is counted any more, though what it rests on may still come in.
     pub(super) fn close(&mut self) {
         self.counted = Some(self.traffic.counted());
@@ -200,7 +209,10 @@ impl OfLock {
             match event {
                 KeyEvent::Put(kv) => {
                     self.queue.put(kv.create_revision, &kv.key, kv.lease);
-                    self.owners.extend(owner(kv.lease).map(|client| (kv.create_revision, client)));
+                    if let Some(client) = owner(kv.lease) {
+                        self.owners.insert(kv.create_revision, client);
+                        came.extend((kv.create_revision == revision).then_some(Came::Enqueued(client, revision)));
+                    }
                 }
                 KeyEvent::Delete { key, .. } => {
                     let gone = self.queue.delete(key);
@@ -214,7 +226,8 @@ impl OfLock {
         }
         self.handoffs += u64::from(passed);
         self.expired += came.iter().filter(|came| matches!(came, Came::Expired(..))).count() as u64;
-        self.vacate(at, before.filter(|first| !self.queue.has(*first)), !came.is_empty());
+        let unasked = came.iter().any(|came| !matches!(came, Came::Enqueued(..)));
+        self.vacate(at, before.filter(|first| !self.queue.has(*first)), unasked);
         if let Some(first) = self.queue.first().filter(|first| before != Some(*first)) {
             self.to_first.extend(self.without_first.take().map(|since| at.since(since)));
             match self.owners.get(&first) {

@@ -41,8 +41,12 @@ pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) 
             format!("{lock} passes to {who}: its key is the oldest from revision {revision} on")
         }
         Happening::Acquired(token, waited) => {
-            let waited = if waited.is_zero() { String::new() } else { format!(", waited {}", lasting(*waited)) };
+            let waited = waited_for(*waited);
             return (format!("{who} holds{its}: its key is now the oldest (token {token}{waited})"), Role::Title);
+        }
+        Happening::HasFirst(token, waited) => {
+            let (lock, waited) = (fit_bytes(short_name(lock), KEY, Cut::Middle, ".."), waited_for(*waited));
+            return (format!("{who} has the first of its two locks, {lock} (token {token}{waited})"), Role::Title);
         }
         Happening::Released(held) => format!("{who} releases{its}, having held for {}", lasting(*held)),
         Happening::GaveUp => format!("{who} gives up waiting{for_it}"),
@@ -75,11 +79,30 @@ pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) 
             return (format!("{} refuses token {token}: it has seen {seen}", storage(play, lock)), Role::Error);
         }
         Happening::Saw(sight) => saw(&who, sight),
+        Happening::Circle(clients) => return (circle(clients), Role::Error),
         Happening::Term(term) => format!("the cluster has a leader in term {term}"),
         Happening::Fault(fault) => return (format!("to the cluster: {fault}"), Role::Warning),
         Happening::Told(number) => return (told(play, *number, lang), Role::Title),
     };
     (said, Role::Text)
+}
+
+fn waited_for(length: Duration) -> String {
+    if length.is_zero() { String::new() } else { format!(", waited {}", lasting(length)) }
+}
+
+fn circle(clients: &[ClientId]) -> String {
+    let names: Vec<String> = clients.iter().map(ToString::to_string).collect();
+    match &names[..] {
+        [] | [_] => "somebody waits for itself: this ends only when it lets go".to_owned(),
+        [one, other] => format!(
+            "{one} and {other} wait for each other: neither gets any further until one lets go or loses its lease"
+        ),
+        [first, .., last] => format!(
+            "{} wait in a circle, and {last} for {first}: none gets any further until one lets go or loses its lease",
+            names.join(", ")
+        ),
+    }
 }
 
 fn lost(who: &str, belief: Belief) -> String {
@@ -264,6 +287,18 @@ mod tests {
             (Happening::First(later), "the lock passes to client-1: its key is the oldest from revision 402 on"),
             (Happening::Acquired(token, second), "client-1 holds: its key is now the oldest (token 391, waited 1.5s)"),
             (Happening::Acquired(token, Duration::ZERO), "client-1 holds: its key is now the oldest (token 391)"),
+            (
+                Happening::HasFirst(token, second),
+                "client-1 has the first of its two locks, ledger (token 391, waited 1.5s)",
+            ),
+            (
+                Happening::Circle(vec![ClientId(1), ClientId(2)]),
+                "client-1 and client-2 wait for each other: neither gets any further until one lets go or loses its lease",
+            ),
+            (
+                Happening::Circle([1, 2, 3].map(ClientId).to_vec()),
+                "client-1, client-2, client-3 wait in a circle, and client-3 for client-1: none gets any further until one lets go or loses its lease",
+            ),
             (Happening::Released(second), "client-1 releases, having held for 1.5s"),
             (Happening::GaveUp, "client-1 gives up waiting"),
             (Happening::Lost(Belief::Holding), "client-1 learns that it does not hold any more"),
