@@ -14,10 +14,10 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use crate::domain::play::{
-    Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, Narration, PlayPicture, ResourcePicture,
+    Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, Narration, PlayPicture, ResourcePicture, Sight,
 };
 use crate::domain::raft::ClusterTime;
-use crate::domain::{LeaseId, Revision};
+use crate::domain::{Key, LeaseId, Revision};
 
 mod lane;
 
@@ -51,6 +51,24 @@ pub struct Play {
     told: VecDeque<(usize, Narration)>,
     /// Who was seen to hold last.
     held_last: Option<ClientId>,
+    groups: Vec<Group>,
+    /// Which client stands in which row, and in which row each client stands.
+    rows: Vec<(usize, usize)>,
+    /// What a watcher was told of last: a key and its value.
+    seen_last: Option<(Key, Vec<u8>)>,
+}
+
+/// The clients that take part in one lock, or in what else they do, one below the other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    /// Its name.
+    pub lock: Key,
+    /// Its first row.
+    pub start: usize,
+    /// How many clients there are.
+    pub len: usize,
+    /// Whether they take a lock.
+    pub takes_lock: bool,
 }
 
 /// A moment with what was known beside it. A write that was taken is none: there are many, and
@@ -65,6 +83,9 @@ pub struct Happened {
     pub lease: LeaseId,
     /// What the client does from then on, if it is not paused.
     pub doing: Option<Doing>,
+    /// Whether the client is told of its key only now that the key is the oldest, as by a server
+    /// that queues for it.
+    pub late: bool,
 }
 
 /// The writes to one resource.
@@ -114,9 +135,26 @@ impl Play {
         &self.picture.clients
     }
 
-    /// The row of a client among them.
+    /// The row of a client, where those of a lock stand together.
     pub fn row(&self, id: ClientId) -> Option<usize> {
-        self.picture.clients.binary_search_by_key(&id, |client| client.id).ok()
+        let at = self.picture.clients.binary_search_by_key(&id, |client| client.id).ok()?;
+        self.rows.get(at).map(|&(_, row)| row)
+    }
+
+    /// The client in a row.
+    pub fn in_row(&self, row: usize) -> Option<&ClientPicture> {
+        self.picture.clients.get(self.rows.get(row)?.0)
+    }
+
+    /// The clients of each lock, the one that the run is about first.
+    pub fn groups(&self) -> &[Group] {
+        &self.groups
+    }
+
+    /// Whether there is more than one lock, so that each has to be named.
+    pub fn has_locks(&self) -> bool {
+        let pairs = || self.picture.clients.iter().any(|client| client.second.is_some());
+        self.groups.iter().filter(|group| group.takes_lock).count() > 1 || pairs()
     }
 
     /// A client's lane, once something happened to it.
@@ -176,7 +214,7 @@ impl Play {
 
     /// Who holds the lock that the run is about: by the store, or else by its own word.
     pub fn holder(&self) -> Option<ClientId> {
-        let of_lock = |client: &&ClientPicture| client.lock == self.picture.lock;
+        let of_lock = |client: &&ClientPicture| client.lock == self.picture.lock && client.takes_lock();
         let clients = || self.picture.clients.iter().filter(of_lock);
         let holds = clients().find(|client| client.place == Some(0));
         holds.or_else(|| clients().find(|client| client.belief == Belief::Holding)).map(|client| client.id)
@@ -209,6 +247,7 @@ impl Play {
             self.lanes.values_mut().for_each(|lane| lane.forget(at, most));
         }
         let before = std::mem::replace(&mut self.picture, picture);
+        self.arrange();
         for moment in moments {
             self.happens(moment, &before);
         }
@@ -220,15 +259,57 @@ impl Play {
         self.forget_removed();
     }
 
+    /// Has the clients of each lock stand together.
+    fn arrange(&mut self) {
+        let clients = &self.picture.clients;
+        let mut of_lock: BTreeMap<&Key, Vec<usize>> = BTreeMap::new();
+        for (at, client) in clients.iter().enumerate() {
+            of_lock.entry(&client.lock).or_default().push(at);
+        }
+        let mut groups: Vec<(&Key, Vec<usize>)> = of_lock.into_iter().collect();
+        groups.sort_by_key(|(lock, of)| (**lock != self.picture.lock, of.first().copied()));
+        self.groups.clear();
+        self.rows.clear();
+        self.rows.resize(clients.len(), (0, 0));
+        let mut row = 0;
+        for (lock, of) in groups {
+            let takes_lock = of.iter().any(|&at| clients[at].takes_lock());
+            self.groups.push(Group { lock: lock.clone(), start: row, len: of.len(), takes_lock });
+            for at in of {
+                (self.rows[row].0, self.rows[at].1) = (at, row);
+                row += 1;
+            }
+        }
+    }
+
+    /// A watcher is told of what somebody put.
+    fn see(&mut self, at: ClusterTime, sight: &Sight) {
+        let (Sight::Appeared(key, value) | Sight::Changed(key, value)) = sight else { return };
+        // Each watcher is told of it, and one that joins of what has been there before.
+        if self.seen_last.as_ref().is_some_and(|(last, seen)| last == key && seen == value) {
+            return;
+        }
+        self.seen_last = Some((key.clone(), value.clone()));
+        let whose = self.picture.clients.iter().find(|client| client.stake.key == *key);
+        if let Some(id) = whose.filter(|client| !client.takes_lock()).map(|client| client.id) {
+            let most = self.most();
+            self.lane_mut(id).puts(at, most);
+        }
+    }
+
     fn happens(&mut self, moment: Moment, before: &PlayPicture) {
         let most = self.most();
-        let (mut lease, mut doing) = (LeaseId::NONE, None);
+        let (mut lease, mut doing, mut is_late) = (LeaseId::NONE, None, false);
         if let Some(id) = moment.client {
             let known = [before.client(id), self.picture.client(id)].into_iter().flatten();
             lease = known.map(ClientPicture::lease).find(|lease| !lease.is_none()).unwrap_or_default();
             let lane = self.lane_mut(id);
+            is_late = matches!(moment.what, Happening::Enqueued(_)) && lane.is_first();
             lane.take(&moment, most);
             doing = lane.doing();
+        }
+        if let Happening::Saw(sight) = &moment.what {
+            self.see(moment.at, sight);
         }
         let write = match moment.what {
             Happening::Wrote(token) => Some((token, Fate::Taken)),
@@ -252,7 +333,7 @@ impl Play {
         if matches!(moment.what, Happening::Wrote(_)) {
             return;
         }
-        self.happened.push_back(Happened { number, moment, lease, doing });
+        self.happened.push_back(Happened { number, moment, lease, doing, late: is_late });
         if self.happened.len() > HAPPENED {
             self.happened.pop_front();
         }

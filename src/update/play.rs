@@ -114,7 +114,7 @@ pub fn pin(ui: &mut Ui, run: &Play, pane: Pane) {
         ui.play.show_marked(run, PlayUi::columns(ui.size.0));
         return;
     }
-    let client: Option<ClientId> = run.clients().get(ui.play.clients.index()).map(|client| client.id);
+    let client: Option<ClientId> = run.in_row(ui.play.clients.index()).map(|client| client.id);
     ui.play.clients.pin(client);
 }
 

@@ -103,6 +103,10 @@ pub struct Lane {
     pub nothing: &'static str,
     /// A resource took a write that came too late.
     pub damaged: &'static str,
+    /// It was told of a change.
+    pub saw: &'static str,
+    /// It put something that others are told of.
+    pub put: &'static str,
     /// On the scale, above its moment.
     pub tick: &'static str,
 }
@@ -151,6 +155,8 @@ pub const UNICODE: Glyphs = Glyphs {
         now: "▶",
         nothing: "·",
         damaged: "◆",
+        saw: "○",
+        put: "●",
         tick: "╷",
     },
 };
@@ -197,6 +203,8 @@ pub const ASCII: Glyphs = Glyphs {
         now: ">",
         nothing: "-",
         damaged: "$",
+        saw: "o",
+        put: "@",
         tick: "|",
     },
 };
@@ -208,9 +216,9 @@ mod tests {
 
     fn cells(glyphs: &Glyphs) -> Vec<&'static str> {
         let Frame { top_left, top_right, bottom_left, bottom_right, across, down } = glyphs.frame;
-        let Lane { waiting, holding, paused, stale, unknown, end, now, nothing, damaged, tick } = glyphs.lane;
+        let Lane { waiting, holding, paused, stale, unknown, end, now, nothing, damaged, saw, put, tick } = glyphs.lane;
         let mut all = vec![top_left, top_right, bottom_left, bottom_right, across, down];
-        all.extend([waiting, holding, paused, stale, unknown, end, now, nothing, damaged, tick]);
+        all.extend([waiting, holding, paused, stale, unknown, end, now, nothing, damaged, saw, put, tick]);
         let Glyphs { holder, waiter, ended, warning, lost, refused, leader, learner, selection, dot, .. } = *glyphs;
         all.extend([holder, waiter, ended, warning, lost, refused, leader, learner, selection, dot]);
         let Glyphs { crumb, up, descending, ascending, elbow, no_bar, about, .. } = *glyphs;

@@ -147,6 +147,11 @@ impl ClientPicture {
         self.stake.lease
     }
 
+    /// Whether it is there to take a lock, or to lead: others register, publish or watch.
+    pub fn takes_lock(&self) -> bool {
+        !matches!(self.recipe.as_str(), "registration" | "publish" | "watch" | "observe")
+    }
+
     /// Whether it believes that it holds although the store says otherwise.
     pub fn is_stale(&self) -> bool {
         self.belief == Belief::Holding && self.place != Some(0)

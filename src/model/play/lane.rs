@@ -33,8 +33,8 @@ pub struct Lane {
     dropped: bool,
     /// Whether its last write was refused and it does nothing since.
     fenced: bool,
-    /// The revision by which the store passed the lock on to it.
-    first: Option<Revision>,
+    /// The token of what it holds; of two locks that of the one that it took first.
+    held: Option<Revision>,
 }
 
 /// A stretch of a lane.
@@ -46,8 +46,8 @@ pub struct Stretch {
     pub to: Option<ClusterTime>,
     /// What the client does in it.
     pub doing: Doing,
-    /// The revision by which the lock came to it, for one who holds, if that is known.
-    pub since: Option<Revision>,
+    /// The fencing token, for one who holds.
+    pub token: Option<Revision>,
 }
 
 /// What a client does for a while.
@@ -89,6 +89,10 @@ pub enum Marked {
     Damaged(Revision),
     /// Something else was done to it.
     Suffered,
+    /// It was told of a change.
+    Saw,
+    /// It put something that others are told of.
+    Put,
 }
 
 impl Lane {
@@ -107,6 +111,22 @@ impl Lane {
         self.doing
     }
 
+    /// Whether it holds one lock and waits for a second one, given that it believes to wait.
+    pub fn has_first(&self) -> bool {
+        self.doing == Some(Doing::Holding)
+    }
+
+    /// Whether the store passed the lock on to it and it has not held since.
+    pub fn is_first(&self) -> bool {
+        let Some(Mark { at, what: Marked::First(_) }) = self.marks.back() else { return false };
+        let waits_since = |last: &Stretch| match last.to {
+            Some(to) => to,
+            None if last.doing == Doing::Waiting => last.from,
+            None => ClusterTime(u64::MAX),
+        };
+        self.stretches.back().is_none_or(|last| waits_since(last) <= *at)
+    }
+
     /// Whether its last write was refused and it did nothing since.
     pub const fn is_fenced(&self) -> bool {
         self.fenced
@@ -119,23 +139,18 @@ impl Lane {
             // Who takes two locks holds the first while it waits for the second.
             Happening::Enqueued(_) if self.doing == Some(Doing::Holding) => {}
             Happening::Enqueued(_) => {
-                (self.dropped, self.fenced, self.first) = (false, false, None);
+                (self.dropped, self.fenced) = (false, false);
+                self.held = None;
                 self.does(at, Some(Doing::Waiting), most);
             }
-            Happening::First(revision) => {
-                self.first = Some(*revision);
-                self.mark(at, Marked::First(*revision), most);
-                // Who knew before the store was seen to have told: the stretch has its revision now.
-                if let Some(last) = self.stretches.back_mut().filter(|last| last.to.is_none()) {
-                    last.since = (self.doing == Some(Doing::Holding)).then_some(*revision);
-                }
-            }
-            Happening::Acquired(..) | Happening::HasFirst(..) => {
+            Happening::First(revision) => self.mark(at, Marked::First(*revision), most),
+            Happening::Acquired(token, _) | Happening::HasFirst(token, _) => {
                 (self.dropped, self.fenced) = (false, false);
+                self.held.get_or_insert(*token);
                 self.does(at, Some(Doing::Holding), most);
             }
             Happening::Dropped(revision, _) => {
-                self.dropped = true;
+                (self.dropped, self.held) = (true, None);
                 self.mark(at, Marked::Gone(Some(*revision)), most);
                 match self.doing {
                     Some(Doing::Holding) => self.does(at, Some(Doing::Stale), most),
@@ -148,11 +163,15 @@ impl Lane {
                 if !self.dropped && matches!(self.doing, Some(Doing::Holding | Doing::Waiting)) {
                     self.mark(at, Marked::Gone(None), most);
                 }
-                self.dropped = false;
+                (self.dropped, self.held) = (false, None);
                 self.does(at, None, most);
             }
-            Happening::Released(_) | Happening::GaveUp => self.does(at, None, most),
+            Happening::Released(_) | Happening::GaveUp => {
+                self.held = None;
+                self.does(at, None, most);
+            }
             Happening::Crashed(_) => {
+                self.held = None;
                 self.mark(at, Marked::Crashed, most);
                 self.paused = false;
                 self.does(at, Some(Doing::Away), most);
@@ -163,7 +182,7 @@ impl Lane {
                 }
             }
             Happening::Began | Happening::Returned | Happening::Stopped => {
-                (self.paused, self.dropped, self.fenced, self.first) = (false, false, false, None);
+                (self.paused, self.dropped, self.fenced, self.held) = (false, false, false, None);
                 self.does(at, None, most);
             }
             Happening::Paused => self.pauses(at, true, most),
@@ -174,13 +193,18 @@ impl Lane {
                 self.fenced = true;
                 self.mark(at, Marked::Refused(*token), most);
             }
+            Happening::Saw(_) => self.mark(at, Marked::Saw, most),
             Happening::Wrote(_)
-            | Happening::Saw(_)
             | Happening::Circle(_)
             | Happening::Term(_)
             | Happening::Fault(_)
             | Happening::Told(_) => {}
         }
+    }
+
+    /// It put something that others are told of.
+    pub(super) fn puts(&mut self, at: ClusterTime, most: usize) {
+        self.mark(at, Marked::Put, most);
     }
 
     /// It believes to wait, and nothing of its own was seen to be dropped.
@@ -192,7 +216,7 @@ impl Lane {
 
     /// Nobody knows what it did from here on.
     pub(super) fn forget(&mut self, at: ClusterTime, most: usize) {
-        self.paused = false;
+        (self.paused, self.held) = (false, None);
         self.does(at, None, most);
     }
 
@@ -206,6 +230,7 @@ impl Lane {
             (_, Belief::Holding) if client.place == Some(0) => Some(Doing::Holding),
             (_, Belief::Holding) => Some(Doing::Stale),
         };
+        self.held = (doing == Some(Doing::Holding)).then_some(client.stake.created);
         self.does(at, doing, most);
     }
 
@@ -238,8 +263,8 @@ impl Lane {
         }
         if let Some(doing) = seen {
             let from = self.stretches.back().and_then(|last| last.to).map_or(at, |end| end.max(at));
-            let since = self.first.filter(|_| doing == Doing::Holding);
-            self.stretches.push_back(Stretch { from, to: None, doing, since });
+            let token = self.held.filter(|_| doing == Doing::Holding);
+            self.stretches.push_back(Stretch { from, to: None, doing, token });
         }
         self.trim(most);
     }
@@ -292,7 +317,7 @@ mod tests {
         ];
         let lane = lane(&turn);
         assert_eq!(told(&lane), "Waiting 1-4, Holding 4-8");
-        assert_eq!(lane.stretches()[1].since, Some(Revision(9)));
+        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
         assert_eq!(*lane.marks(), [Mark { at: ClusterTime(3 * SECOND), what: Marked::First(Revision(9)) }]);
     }
 
@@ -305,7 +330,9 @@ mod tests {
             (6, acquired(7)),
             (8, Happening::Released(Duration::from_secs(2))),
         ];
-        assert_eq!(told(&lane(&pair)), "Waiting 1-2, Holding 2-8");
+        let lane = lane(&pair);
+        assert_eq!(told(&lane), "Waiting 1-2, Holding 2-8");
+        assert_eq!(lane.stretches()[1].token, Some(Revision(7)));
     }
 
     #[test]

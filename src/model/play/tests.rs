@@ -215,3 +215,37 @@ fn the_holder_is_the_stores_and_only_without_one_the_believers() {
     run.play.take(picture);
     assert_eq!(run.play.holder(), Some(ClientId(3)));
 }
+
+#[test]
+fn what_watchers_are_told_of_is_put_once_by_whoever_owns_the_key() {
+    let key: Key = "/config/app".into();
+    let mut run = Run::new(4);
+    let sees = |run: &mut Run, client: u32, sight: Sight| run.happens(client, Happening::Saw(sight));
+    for client in 2..=3 {
+        sees(&mut run, client, Sight::Changed(key.clone(), b"limit = 1".to_vec()));
+    }
+    // One that joins reads what is there.
+    sees(&mut run, 4, Sight::Appeared(key.clone(), b"limit = 1".to_vec()));
+    sees(&mut run, 2, Sight::Changed(key.clone(), b"limit = 2".to_vec()));
+    let mut picture = run.picture();
+    (picture.clients[0].stake.key, picture.clients[0].recipe) = (key, "publish".into());
+    run.play.take(picture);
+    let marks = |id| run.play.lane(ClientId(id)).unwrap().marks().iter().map(|mark| mark.what).collect::<Vec<_>>();
+    assert_eq!(marks(1), [Marked::Put; 2]);
+    assert_eq!((marks(2).len(), marks(3), marks(4)), (2, vec![Marked::Saw], vec![Marked::Saw]));
+}
+
+#[test]
+fn clients_of_one_lock_stand_in_rows_together_the_runs_own_lock_first() {
+    let mut run = Run::new(5);
+    let mut picture = run.picture();
+    for (at, lock) in [(0, "/b"), (1, "/demo/ledger"), (2, "/a"), (3, "/b"), (4, "/demo/ledger")] {
+        picture.clients[at].lock = lock.into();
+    }
+    run.play.take(picture);
+    let rows: Vec<u32> = (0..6).filter_map(|row| run.play.in_row(row)).map(|client| client.id.0).collect();
+    assert_eq!(rows, [2, 5, 1, 4, 3]);
+    assert!((0..5).all(|row| run.play.row(run.play.in_row(row).unwrap().id) == Some(row)));
+    let groups: Vec<_> = run.play.groups().iter().map(|group| (group.lock.clone(), group.start, group.len)).collect();
+    assert_eq!(groups, [("/demo/ledger".into(), 0, 2), ("/b".into(), 2, 2), ("/a".into(), 4, 1)]);
+}

@@ -69,7 +69,7 @@ impl PlayUi {
 
     /// The selected client: the picked one, or whoever holds.
     pub fn client(&self, play: &Play) -> Option<ClientId> {
-        let first = || play.clients().first().map(|client| client.id);
+        let first = || play.in_row(0).map(|client| client.id);
         self.picked(play).or_else(|| play.holder()).or_else(|| play.last_holder()).or_else(first)
     }
 

@@ -4,7 +4,6 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::words;
-use crate::domain::key::split_last;
 use crate::domain::play::{Belief, ClientPicture, Life};
 use crate::domain::{Millis, Revision};
 use crate::input::{Pane, Target};
@@ -56,8 +55,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::Clients, capacity, clients.len());
     let selected = ui.play.client(play);
-    let rows: Vec<Row<'_>> = clients[window]
-        .iter()
+    let rows: Vec<Row<'_>> = window
+        .filter_map(|at| play.in_row(at))
         .map(|client| Row { selected: selected == Some(client.id), ..row(client, play, theme) })
         .collect();
     table(canvas, inner, &COLUMNS, &rows);
@@ -86,7 +85,7 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
         target: Some(Target::Client(client.id)),
         ..Row::new(vec![
             Cell::new(client.id.to_string()),
-            Cell::span(theme.key(split_last(&client.lock).1, 16, Role::Text)),
+            Cell::span(theme.key(words::short_name(&client.lock), 16, Role::Text)),
             Cell::span(theme.sentence(crate::view::text::escape_text(&client.recipe).into_owned(), 20, Role::Text)),
             Cell::span(step),
             Cell::span(theme.span(client.belief.name(), believes)),

@@ -4,6 +4,7 @@
 //! span of time that is shown.
 
 use std::collections::VecDeque;
+use std::ops::Range;
 use std::time::Duration;
 
 use ratatui::layout::Rect;
@@ -15,7 +16,7 @@ use crate::domain::play::ResourcePicture;
 use crate::domain::raft::ClusterTime;
 use crate::input::{Pane, Target};
 use crate::model::Play;
-use crate::model::play::{Doing, Fate, Lane, Marked, Stretch, Write};
+use crate::model::play::{Doing, Fate, Group, Lane, Marked, Stretch, Write};
 use crate::model::ui::play::{LABEL, Span as Stretched};
 use crate::model::ui::{PlayUi, Ui};
 use crate::view::canvas::{Canvas, columns_of};
@@ -38,7 +39,7 @@ const WORDS: u16 = LABEL - 3;
 
 /// The rows that all lanes would take.
 pub fn wanted_rows(play: &Play) -> u16 {
-    let lanes = play.clients().len().max(1) + play.resources().len().min(RESOURCES);
+    let lanes = play.clients().len().max(1) + headings(play).count() + play.resources().len().min(RESOURCES);
     u16::try_from(lanes).unwrap_or(u16::MAX).saturating_add(BESIDE)
 }
 
@@ -51,35 +52,37 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let resources = &play.resources()[..play.resources().len().min(RESOURCES)];
     // A screen with little room shows what the clients do before what they write.
     let inner_rows = area.height.saturating_sub(BESIDE);
-    let spare = inner_rows.saturating_sub(u16::try_from(play.clients().len().max(1)).unwrap_or(u16::MAX));
+    let lanes = play.clients().len().max(1) + headings(play).count();
+    let spare = inner_rows.saturating_sub(u16::try_from(lanes).unwrap_or(u16::MAX));
     let of_resources = u16::try_from(resources.len()).unwrap_or(0).min(spare.max(inner_rows / 2));
     let capacity = inner_rows - of_resources;
     let clients = play.clients();
-    let window = ui.play.clients.window(usize::from(capacity), clients.len());
+    let window = window(play, ui, usize::from(capacity));
     let seen = position(&window, clients.len());
     let title = title(play, usize::from(area.width / 2), theme);
     let room = area.width.saturating_sub(columns_of(&title) + 7);
     let inner =
         Panel::new(title).data(time_words(play, ui, span, &seen, room, theme)).focused(focused).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Lanes, capacity, clients.len());
+    canvas.hit_pane(area, Pane::Lanes, u16::try_from(window.len()).unwrap_or(capacity), clients.len());
     if inner.height < 2 || columns < 4 {
         return;
     }
     let x = area.x + LABEL;
     let marked = ui.play.marked(play).and_then(|at| span.place(at));
     scale(canvas, Rect { x, width: columns, height: 1, ..inner }, span, marked);
+    let mut y = inner.y + 1;
     if clients.is_empty() {
-        canvas.text(
-            inner.x + 1,
-            inner.y + 1,
-            inner.width.saturating_sub(1),
-            "no client plays; a adds one",
-            Role::Muted,
-        );
+        canvas.text(inner.x + 1, y, inner.width.saturating_sub(1), "no client plays; a adds one", Role::Muted);
+        y += 1;
     }
     let selected = ui.play.client(play);
-    let mut y = inner.y + 1;
-    for client in &clients[window] {
+    let first = window.start;
+    for (at, client) in window.filter_map(|at| Some((at, play.in_row(at)?))) {
+        let heading = headings(play).find(|group| group.start == at || (at == first && overlaps(group, &(at..at + 1))));
+        if let Some(group) = heading {
+            draw_heading(canvas, Rect { y, height: 1, ..inner }, group);
+            y += 1;
+        }
         let row = Rect { y, height: 1, ..inner };
         let lane = play.lane(client.id);
         let (word, role) = words::state(client, lane);
@@ -106,7 +109,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
         y += 1;
     }
     if y <= legend {
-        draw_legend(canvas, Rect { y: legend, height: 1, ..inner });
+        draw_legend(canvas, Rect { y: legend, height: 1, ..inner }, play);
     }
 }
 
@@ -143,20 +146,48 @@ impl Shown<'_> {
 }
 
 fn title<'a>(play: &'a Play, columns: usize, theme: &Theme) -> Line<'a> {
-    let (clients, lock) = (play.clients(), &play.picture().lock);
-    let of_lock = clients.iter().filter(|client| client.lock == *lock).count();
-    let all = quantity(clients.len(), "client");
-    let count = if of_lock == clients.len() {
-        all
-    } else {
-        format!("{} of {all}", grouped(i64::try_from(of_lock).unwrap_or(i64::MAX)))
-    };
-    let room = columns.saturating_sub(count.len() + 7).max(8);
-    Line::from(vec![
-        theme.span("Lock ", Role::Title),
-        theme.key(lock, room, Role::Text),
-        Span::raw(format!(", {count}")),
-    ])
+    let count = quantity(play.clients().len(), "client");
+    let locks = play.groups().iter().filter(|group| group.takes_lock).count();
+    if locks > 1 {
+        return Line::from(vec![theme.span(quantity(locks, "lock"), Role::Title), Span::raw(format!(", {count}"))]);
+    }
+    let name = play.groups().iter().find(|group| group.takes_lock).map_or(&play.picture().lock, |group| &group.lock);
+    let what = if locks == 0 && !play.clients().is_empty() { "" } else { "Lock " };
+    let room = columns.saturating_sub(count.len() + 2 + what.len()).max(8);
+    Line::from(vec![theme.span(what, Role::Title), theme.key(name, room, Role::Text), Span::raw(format!(", {count}"))])
+}
+
+/// The rows that are shown of the lanes when there is room for so many, with a heading above each
+/// group where there are several.
+fn window(play: &Play, ui: &Ui, room: usize) -> Range<usize> {
+    let len = play.clients().len();
+    let mut rows = room;
+    loop {
+        let window = ui.play.clients.window(rows, len);
+        let headings = headings(play).filter(|group| overlaps(group, &window)).count();
+        if window.len() + headings <= room.max(2) || rows <= 1 {
+            return window;
+        }
+        rows -= 1;
+    }
+}
+
+/// The groups that have a heading.
+fn headings(play: &Play) -> impl Iterator<Item = &Group> {
+    play.groups().iter().filter(|_| play.groups().len() > 1)
+}
+
+fn overlaps(group: &Group, window: &Range<usize>) -> bool {
+    group.start < window.end && group.start + group.len > window.start
+}
+
+fn draw_heading(canvas: &mut Canvas<'_>, row: Rect, group: &Group) {
+    let theme = canvas.theme;
+    let count = quantity(group.len, "client");
+    let room = usize::from(row.width).saturating_sub(count.len() + 4).max(8);
+    let line =
+        Line::from(vec![theme.key(&group.lock, room, Role::Title), theme.span(format!("  {count}"), Role::Muted)]);
+    canvas.line(row.x + 1, row.y, row.width.saturating_sub(1), &line);
 }
 
 /// What the lanes show: which of them, how much time, and whether they follow the run; the last
@@ -266,16 +297,16 @@ fn draw_stretches(strip: &mut Strip, stretches: &VecDeque<Stretch>, shown: Shown
         if stretch.to.is_none() && shown.has_present() && to <= shown.columns {
             strip.mark(to, theme.glyphs.lane.now, style, 0);
         }
-        if let Some(since) = stretch.since.map(|since| since.to_string())
-            && usize::from(to - from) >= since.len() + 2
+        if let Some(token) = stretch.token.map(|token| token.to_string())
+            && usize::from(to - from) >= token.len() + 2
         {
-            labels.push((from + 1, since, style));
+            labels.push((from + 1, token, style));
         }
     }
-    for (column, since, style) in labels {
+    for (column, token, style) in labels {
         // Cut out of a full bar.
         let style = if theme.glyphs.unicode { style.add_modifier(Modifier::REVERSED) } else { style };
-        strip.write(column, &since, style);
+        strip.write(column, &token, style);
     }
 }
 
@@ -300,11 +331,13 @@ fn draw_marks(strip: &mut Strip, lane: &Lane, shown: Shown<'_>, theme: &Theme) {
         let (glyph, role, weight) = match what {
             // The stretch that follows says it.
             Marked::First(_) => continue,
-            Marked::Suffered => (glyphs.warning, Role::Warning, 1),
-            Marked::Crashed => (glyphs.warning, Role::Error, 2),
-            Marked::Gone(_) => (glyphs.lost, Role::Error, 3),
-            Marked::Damaged(_) => (glyphs.lane.damaged, Role::Error, 4),
-            Marked::Refused(_) => (glyphs.refused, Role::Error, 5),
+            Marked::Saw => (glyphs.lane.saw, Role::Text, 1),
+            Marked::Put => (glyphs.lane.put, Role::Holder, 2),
+            Marked::Suffered => (glyphs.warning, Role::Warning, 3),
+            Marked::Crashed => (glyphs.warning, Role::Error, 4),
+            Marked::Gone(_) => (glyphs.lost, Role::Error, 5),
+            Marked::Damaged(_) => (glyphs.lane.damaged, Role::Error, 6),
+            Marked::Refused(_) => (glyphs.refused, Role::Error, 7),
         };
         strip.mark(column, glyph, theme.style(role), weight);
     }
@@ -358,31 +391,39 @@ fn draw_writes(canvas: &mut Canvas<'_>, x: u16, y: u16, writes: Option<&VecDeque
     strip.draw(canvas, x, y);
 }
 
-/// Draws what the signs mean, as many of them as there is room for.
-fn draw_legend(canvas: &mut Canvas<'_>, area: Rect) {
+/// Draws what the signs mean; where there is no room for all of them, the most telling ones.
+fn draw_legend(canvas: &mut Canvas<'_>, area: Rect, play: &Play) {
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
-    let of = |doing: Doing| {
+    let of = |doing: Doing, words: &'static str| {
         let (glyph, role, _) = fill(doing, theme);
-        (glyph, role)
+        (glyph, role, words)
     };
-    let signs = [
-        (of(Doing::Waiting), "waiting"),
-        (of(Doing::Holding), "holding"),
-        (of(Doing::Paused), "paused"),
-        (of(Doing::Stale), "stale belief"),
-        ((glyphs.lost, Role::Error), "lease lost"),
-        ((glyphs.refused, Role::Error), "refused"),
-        ((glyphs.lane.damaged, Role::Error), "damage"),
-        (of(Doing::Away), "away"),
-        ((glyphs.warning, Role::Warning), "done to it"),
-        (("402", Role::Text), "revision of a handoff or of a loss; in the last lane, a token"),
+    let of_locks = [
+        of(Doing::Waiting, "waits"),
+        of(Doing::Holding, "holds"),
+        ("392", Role::Text, "token"),
+        of(Doing::Paused, "paused"),
+        of(Doing::Stale, "stale"),
+        (glyphs.lost, Role::Error, "lost"),
+        (glyphs.refused, Role::Error, "refused"),
+        (glyphs.lane.damaged, Role::Error, "damage"),
     ];
+    let of_watchers = [(glyphs.lane.put, Role::Holder, "puts"), (glyphs.lane.saw, Role::Text, "sees")];
+    let of_all = [of(Doing::Away, "away"), (glyphs.warning, Role::Warning, "done to it")];
+    let locks = play.groups().iter().any(|group| group.takes_lock) || play.clients().is_empty();
+    let watchers = play.groups().iter().any(|group| !group.takes_lock);
+    let signs =
+        of_locks.into_iter().filter(|_| locks).chain(of_watchers.into_iter().filter(|_| watchers)).chain(of_all);
+    let mut signs = signs.peekable();
     let mut x = area.x + 1;
-    for ((glyph, role), words) in signs {
+    while let Some((glyph, role, words)) = signs.next() {
         let line = Line::from(vec![theme.span(glyph, role), theme.span(format!(" {words}"), Role::Muted)]);
         let columns = columns_of(&line);
-        if x + columns > area.right() {
+        // What is left out is seen to be.
+        let mark = if signs.peek().is_some() { 2 + 2 } else { 0 };
+        if x + columns + mark > area.right() {
+            canvas.text(x, area.y, area.right().saturating_sub(x), glyphs.ellipsis, Role::Muted);
             break;
         }
         canvas.line(x, area.y, columns, &line);

@@ -80,7 +80,8 @@ pub fn draw_expectations(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &
     let theme = canvas.theme;
     let expectations = play.expectations();
     let title = vec![theme.span("Expected", Role::Title), Span::raw(format!(" {}", expectations.len()))];
-    let focused = ui.focused() == Pane::Expected;
+    // It has the focus from the frame on that shows it first, which no pane has been drawn in yet.
+    let focused = ui.focused() == Pane::Expected || (ui.play.expectations && ui.focus == Some(Pane::Expected));
     let columns = usize::from(area.width.saturating_sub(4));
     let rows = usize::from(area.height.saturating_sub(2));
     let mut lines = lines(play, columns, theme);

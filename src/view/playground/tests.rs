@@ -71,6 +71,82 @@ fn a_marked_moment_and_the_expectations_at_80x24() {
     assert_snapshot!(shot.text());
 }
 
+/// Two locks with the clients of one between those of the other, and who publishes and watches.
+fn several(width: u16, height: u16) -> Cluster {
+    let mut picture = sample::picture();
+    picture.clients[1].lock = "/demo/orders".into();
+    picture.clients[3].lock = "/demo/orders".into();
+    picture.clients[3].place = Some(1);
+    let config: Key = "/demo/config/app".into();
+    let beside = |id, recipe: &str, lock: &Key| ClientPicture {
+        id: ClientId(id),
+        recipe: recipe.into(),
+        lock: lock.clone(),
+        ..ClientPicture::default()
+    };
+    let mut publisher = beside(6, "publish", &config);
+    (publisher.place, publisher.stake.key) = (Some(0), config.clone());
+    picture.clients.extend([publisher, beside(7, "watch", &"/demo/config/".into())]);
+    let sees = |millis: u64, value: &str| Moment {
+        at: ClusterTime(millis * 1_000),
+        lock: "/demo/config/".into(),
+        client: Some(ClientId(7)),
+        what: Happening::Saw(Sight::Changed(config.clone(), value.into())),
+    };
+    picture.moments.extend([sees(18_500, "limit = 10"), sees(19_600, "limit = 20")]);
+    playing(picture, width, height)
+}
+
+#[test]
+fn clients_of_a_lock_stand_together_and_who_takes_none_is_seen_to_do_something() {
+    let shot = several(120, 40).draw(120, 40, &mono());
+    assert!(!shot.text().contains("client-6 holds"), "{}", shot.text());
+    assert_snapshot!(shot.crop(Rect::new(0, 3, 120, 27)));
+}
+
+#[test]
+fn with_little_room_the_group_of_the_first_lane_is_still_named() {
+    let mut cluster = several(80, 24);
+    cluster.model.ui.play.clients.pin(Some(ClientId(7)));
+    cluster.wait(1);
+    let text = cluster.draw(80, 24, &mono()).text();
+    assert!(text.contains("▌client-7"), "{text}");
+}
+
+#[test]
+fn all_that_is_expected_can_be_scrolled_to() {
+    let mut picture = sample::picture();
+    let more = (1..=12).map(|nth| Expected {
+        text: format!("expectation {nth} of a dozen"),
+        held: Some(true),
+        evidence: format!("evidence {nth}"),
+    });
+    picture.expectations.extend(more);
+    let mut cluster = playing(picture, 80, 24);
+    cluster.press("e", 80, 24);
+    let text = cluster.draw(80, 24, &mono()).text();
+    assert!(text.contains("▼ 25 more"), "{text}");
+    cluster.press("G", 80, 24);
+    let text = cluster.draw(80, 24, &mono()).text();
+    assert!(text.contains("evidence 12") && text.contains("▲ 25 more"), "{text}");
+    cluster.press("\t", 80, 24);
+    let text = cluster.draw(80, 24, &mono()).text();
+    assert!(!text.contains("evidence 1"), "without the focus what is met takes a line: {text}");
+}
+
+#[test]
+fn the_last_client_leaves_the_resources_their_lanes() {
+    let mut picture = sample::picture();
+    picture.clients.truncate(1);
+    let blind = crate::domain::play::ResourcePicture { name: "blind".into(), ..picture.resources[0].clone() };
+    picture.resources.push(blind);
+    let text = playing(picture.clone(), 120, 36).draw(120, 36, &mono()).text();
+    assert!(text.contains("│ storage ") && text.contains("│ blind "), "{text}");
+    picture.clients.clear();
+    let text = playing(picture, 120, 36).draw(120, 36, &mono()).text();
+    assert!(text.contains("no client plays; a adds one") && text.contains("│ blind "), "{text}");
+}
+
 #[test]
 fn without_a_run_the_screen_says_how_to_get_one() {
     let mut cluster = Cluster::connected();
@@ -125,7 +201,7 @@ fn what_lanes_say_has_its_looks() {
     assert!(shot.has_role("×402", &theme, Role::Error));
     assert!(shot.has_role("391✗", &theme, Role::Error));
     assert!(shot.has_role("storage refuses", &theme, Role::Error));
-    let held = shot.find("402█").expect("a handoff has its revision");
+    let held = shot.find("392█").expect("a hold has its token");
     assert!(held.modifier.contains(Modifier::REVERSED) && Some(held.fg) == theme.style(Role::Holder).fg);
 }
 
@@ -181,7 +257,7 @@ fn of_a_thousand_clients_the_selected_one_is_among_the_lanes() {
     cluster.model.ui.play.clients.pin(Some(ClientId(700)));
     cluster.wait(1);
     let text = cluster.draw(80, 24, &plain()).text();
-    assert!(text.contains("▌client-700") && text.contains("993 of 1,000 clients"), "{text}");
+    assert!(text.contains("▌client-700") && text.contains("2 locks, 1,000 clients"), "{text}");
 }
 
 #[test]

@@ -14,32 +14,42 @@ use crate::view::theme::{Role, Theme};
 
 /// The most columns of a key or a value in a sentence.
 const KEY: usize = 48;
+/// The most columns of a lock's name in a sentence.
+const LOCK: usize = 24;
 /// What resources are.
 const STORAGE: &str = "storage";
 
 /// What happened, and how it looks. What a narrator said is in this language.
 pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) {
-    let Happened { moment, lease, doing, .. } = happened;
+    let Happened { moment, lease, doing, late, .. } = happened;
     let Moment { lock, client, what, .. } = moment;
     let who = client.map_or_else(|| "somebody".to_owned(), |client| client.to_string());
+    // Where there are several locks, each is named.
+    let named = play.has_locks().then(|| fit_bytes(short_name(lock), LOCK, Cut::Middle, ".."));
+    let (its, for_it) =
+        named.as_ref().map_or_else(Default::default, |name| (format!(" {name}"), format!(" for {name}")));
     let said = match what {
         Happening::Began => format!("{who} takes part"),
+        Happening::Enqueued(revision) if *late => {
+            return (format!("{who} is answered: its key was created at revision {revision}"), Role::Muted);
+        }
         Happening::Enqueued(revision) => {
-            return (format!("{who} queues: its key is created at revision {revision}"), Role::Muted);
+            return (format!("{who} queues{for_it}: its key is created at revision {revision}"), Role::Muted);
         }
         Happening::First(revision) => {
-            format!("the lock passes to {who}: its key is the oldest from revision {revision} on")
+            let lock = named.as_deref().unwrap_or("the lock");
+            format!("{lock} passes to {who}: its key is the oldest from revision {revision} on")
         }
         Happening::Acquired(token, waited) => {
             let waited = waited_for(*waited);
-            return (format!("{who} holds: its key is now the oldest (token {token}{waited})"), Role::Title);
+            return (format!("{who} holds{its}: its key is now the oldest (token {token}{waited})"), Role::Title);
         }
         Happening::HasFirst(token, waited) => {
             let (lock, waited) = (fit_bytes(short_name(lock), KEY, Cut::Middle, ".."), waited_for(*waited));
             return (format!("{who} has the first of its two locks, {lock} (token {token}{waited})"), Role::Title);
         }
-        Happening::Released(held) => format!("{who} releases, having held for {}", lasting(*held)),
-        Happening::GaveUp => format!("{who} gives up waiting"),
+        Happening::Released(held) => format!("{who} releases{its}, having held for {}", lasting(*held)),
+        Happening::GaveUp => format!("{who} gives up waiting{for_it}"),
         Happening::Lost(belief) => return (lost(&who, *belief), Role::Error),
         Happening::Dropped(revision, belief) => return (dropped(&who, *lease, *revision, *belief), Role::Error),
         Happening::Crashed(belief) => {
@@ -79,11 +89,6 @@ pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) 
 
 fn waited_for(length: Duration) -> String {
     if length.is_zero() { String::new() } else { format!(", waited {}", lasting(length)) }
-}
-
-/// The last part of a name.
-fn short_name(name: &Key) -> &[u8] {
-    name.rsplit(|byte| *byte == b'/').next().unwrap_or_default()
 }
 
 fn circle(clients: &[ClientId]) -> String {
@@ -192,6 +197,7 @@ pub fn state(client: &ClientPicture, lane: Option<&Lane>) -> (&'static str, Role
         _ if fenced => ("fenced", Role::Error),
         (Life::Up, Belief::Holding) if client.is_stale() => ("stale", Role::Error),
         (Life::Up, Belief::Holding) => ("HOLDS", Role::Holder),
+        (Life::Up, Belief::Waiting) if lane.is_some_and(Lane::has_first) => ("1 of 2", Role::Holder),
         (Life::Up, Belief::Waiting) if client.place == Some(0) => ("first", Role::Holder),
         (Life::Up, Belief::Waiting) => ("waits", Role::Waiter),
         (Life::Up, Belief::Lost) => ("lost", Role::Error),
@@ -199,9 +205,18 @@ pub fn state(client: &ClientPicture, lane: Option<&Lane>) -> (&'static str, Role
     }
 }
 
+/// The last part of a lock's name, or of a prefix.
+pub fn short_name(lock: &[u8]) -> &[u8] {
+    match split_last(lock) {
+        (prefix, b"") => split_last(prefix).1,
+        (_, last) => last,
+    }
+}
+
 /// What the store says of a client: its place in the queue.
 pub fn store_says(client: &ClientPicture) -> (String, Role) {
     match client.place {
+        Some(_) if !client.takes_lock() => ("has its key".to_owned(), Role::Text),
         Some(0) => ("holds".to_owned(), Role::Holder),
         Some(place) => (format!("waits, {place} ahead"), Role::Waiter),
         None => ("no key".to_owned(), Role::Muted),
@@ -345,6 +360,51 @@ mod tests {
         );
         assert_eq!(wakes(vec![held, Happening::Paused]), "client-1 wakes, and holds it still");
         assert_eq!(wakes(vec![Happening::Enqueued(Revision(3)), Happening::Paused]), "client-1 wakes and waits on");
+    }
+
+    #[test]
+    fn who_is_told_of_its_key_last_does_not_queue_again() {
+        let at = |what| Moment { at: ClusterTime(0), lock: Key::default(), client: Some(ClientId(1)), what };
+        let key = Revision(3);
+        let play = play(vec![
+            at(Happening::First(Revision(9))),
+            at(Happening::Enqueued(key)),
+            at(Happening::Acquired(key, Duration::ZERO)),
+            at(Happening::Released(Duration::ZERO)),
+            at(Happening::Enqueued(Revision(12))),
+        ]);
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play, Lang::En).0).collect();
+        assert_eq!(said[1], "client-1 is answered: its key was created at revision 3");
+    }
+
+    #[test]
+    fn where_there_are_several_locks_each_is_named() {
+        let at = |lock: &str, what| Moment { at: ClusterTime(0), lock: lock.into(), client: Some(ClientId(1)), what };
+        let client = |id, lock: &str| ClientPicture { id: ClientId(id), lock: lock.into(), ..ClientPicture::default() };
+        let mut model = crate::view::testing::Cluster::new();
+        model.tell(crate::event::Observation::Play(Box::new(PlayPicture {
+            clients: vec![client(1, "/demo/crowd"), client(2, "/demo/\u{202e}line")],
+            moments: vec![
+                at("/demo/crowd", Happening::Enqueued(Revision(3))),
+                at("/demo/crowd", Happening::First(Revision(3))),
+                at("/demo/crowd", Happening::Acquired(Revision(3), Duration::ZERO)),
+                at("/demo/crowd", Happening::Released(Duration::ZERO)),
+                at("/demo/\u{202e}line", Happening::GaveUp),
+            ],
+            ..PlayPicture::default()
+        })));
+        let play = model.model.live().play.as_deref().unwrap();
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, play, Lang::En).0).collect();
+        assert_eq!(
+            said,
+            [
+                "client-1 queues for crowd: its key is created at revision 3",
+                "crowd passes to client-1: its key is the oldest from revision 3 on",
+                "client-1 holds crowd: its key is now the oldest (token 3)",
+                "client-1 releases crowd, having held for 0ms",
+                "client-1 gives up waiting for \\u{202e}line",
+            ]
+        );
     }
 
     #[test]
