@@ -43,6 +43,8 @@ pub mod traffic;
 mod whom;
 
 pub use crate::domain::play::ClientId;
+/// What a client does, as its habits name it.
+pub use crate::recipe::Kind;
 pub use cast::Cast;
 pub use company::{Begin, Company, Control, StartError, Stopped};
 pub use contender::Contender;

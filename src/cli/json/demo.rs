@@ -8,8 +8,7 @@ use super::{Each, SCHEMA, Style, Text};
 use crate::domain::play::{Belief, Happening, Ill, Moment, Narration, ResourcePicture, Sight};
 use crate::domain::{Revision, Term};
 use crate::playground::summary::{Expectation, LockSummary};
-use crate::playground::{LockOf, Scenario, Spread, Summary};
-use crate::recipe::Kind;
+use crate::playground::{Kind, LockOf, Scenario, Spread, Summary};
 
 /// The document of `demo --headless` and `play --headless`.
 #[derive(Clone, Copy, Debug)]
