@@ -32,7 +32,7 @@ fn what_keys_do_to_a_client_is_told_and_seen() {
     tui.keys(":crash holder\r");
     tui.shows("crashes while it holds");
     tui.keys("a");
-    tui.shows("they join");
+    tui.shows("one client more joins");
     tui.keys("q");
     assert_eq!(tui.ends(), 0);
 }
