@@ -227,6 +227,14 @@ mod tests {
     }
 
     #[test]
+    fn who_stands_still_is_woken_before_another_is_stopped() {
+        let mut world = world();
+        show(&mut world, |picture| picture.clients[3].life = Life::Paused);
+        assert_eq!(order(&world.keys("p")), "resume client-4", "though no key had stopped it");
+        assert_eq!(order(&world.keys("k")), "crash client-3", "other keys mean the holder");
+    }
+
+    #[test]
     fn a_deed_picks_nobody_and_who_was_picked_is_let_go_again() {
         let mut world = world();
         let picked = |world: &World| world.model.ui.play.clients.picked().copied();

@@ -74,13 +74,18 @@ impl PlayUi {
     }
 
     /// Whom a key means: the selected client, but for what it did before to one that was not
-    /// picked and takes back now.
+    /// picked and takes back now. Whoever stands still, by whatever, is woken before another is
+    /// stopped.
     pub fn meant(&self, play: &Play, blow: Blow) -> Option<ClientId> {
         let done = || {
             let client = play.picture().client(*self.done.get(&blow)?)?;
             self.suffers(client, blow).then_some(client.id)
         };
-        self.picked(play).or_else(done).or_else(|| self.client(play))
+        let still = || {
+            let mut clients = play.picture().clients.iter().filter(|_| blow == Blow::PauseOrResume);
+            clients.find(|client| client.life == Life::Paused).map(|client| client.id)
+        };
+        self.picked(play).or_else(done).or_else(still).or_else(|| self.client(play))
     }
 
     /// Remembers whom a key meant, if it takes back what it does.
