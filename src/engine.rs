@@ -30,18 +30,15 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use crate::domain::raft::{ClusterTime, Fault, NodeId, RaftPicture};
+use crate::control::Control;
+use crate::domain::raft::{ClusterTime, NodeId};
 
-use driver::{Command, Driver};
+use driver::Driver;
 use find::Etcd;
-
-/// Faults and questions that wait for the driver.
-const COMMANDS: usize = 64;
 
 /// How often it is started anew when somebody else took one of its ports meanwhile.
 const TRIES: usize = 5;
@@ -122,15 +119,6 @@ pub struct Engine {
     driver: JoinHandle<()>,
 }
 
-/// What can be done to a cluster that runs; its clones speak to the same one.
-#[derive(Clone, Debug)]
-pub struct Control(mpsc::Sender<Command>);
-
-/// The cluster does not run any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the local etcd cluster has stopped")]
-pub struct Stopped;
-
 /// Starts a cluster; when this returns every member serves clients and knows a leader. When it is
 /// dropped before, nothing is left of it.
 ///
@@ -150,11 +138,11 @@ pub async fn start(options: Options) -> Result<Engine, EngineError> {
         }
     };
     let shutdown = CancellationToken::new();
-    let (commands, asked) = mpsc::channel(COMMANDS);
+    let (control, asked) = Control::of("local etcd cluster");
     Ok(Engine {
         version: etcd.version,
         endpoints: driver.members.iter().map(member::Member::endpoint).collect(),
-        control: Control(commands),
+        control,
         began,
         shutdown: shutdown.clone(),
         driver: tokio::spawn(driver.run(asked, shutdown)),
@@ -191,31 +179,5 @@ impl Engine {
 impl Drop for Engine {
     fn drop(&mut self) {
         self.shutdown.cancel();
-    }
-}
-
-impl Control {
-    /// Does something to the cluster.
-    ///
-    /// # Errors
-    /// In words, when it cannot be done.
-    pub async fn fault(&self, fault: Fault) -> Result<(), String> {
-        let (answer, answered) = oneshot::channel();
-        self.tell(Command::Fault(fault, answer)).await.map_err(|stopped| stopped.to_string())?;
-        answered.await.unwrap_or_else(|_| Err(Stopped.to_string()))
-    }
-
-    /// How it is, as far as its members tell.
-    ///
-    /// # Errors
-    /// When it has stopped.
-    pub async fn picture(&self) -> Result<RaftPicture, Stopped> {
-        let (answer, answered) = oneshot::channel();
-        self.tell(Command::Picture(answer)).await?;
-        answered.await.map_err(|_| Stopped)
-    }
-
-    async fn tell(&self, command: Command) -> Result<(), Stopped> {
-        self.0.send(command).await.map_err(|_| Stopped)
     }
 }

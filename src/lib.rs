@@ -4,6 +4,7 @@
 pub mod chance;
 pub mod cli;
 pub mod config;
+pub mod control;
 pub mod domain;
 pub mod effect;
 pub mod embedded;

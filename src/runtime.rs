@@ -9,7 +9,6 @@
 mod appearance;
 mod beside;
 pub mod clock;
-mod control;
 mod embedded;
 pub mod hang_up;
 mod journal;
@@ -25,6 +24,7 @@ use thiserror::Error;
 use tracing::info;
 
 use crate::config::{Config, Display};
+use crate::control::Control;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 use crate::input::Screen;
@@ -37,7 +37,6 @@ use crate::view::theme::ThemeError;
 use appearance::Appearance;
 use beside::Beside;
 use clock::Clock;
-pub use control::Control;
 pub use embedded::Chronicle;
 use logging::LoggingError;
 use play::Begins;

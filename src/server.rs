@@ -20,19 +20,17 @@ mod listen;
 use std::net::{Ipv4Addr, SocketAddr};
 
 use thiserror::Error;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use crate::control::Control;
 use crate::domain::MemberId;
-use crate::domain::raft::{Fault, NodeId, RaftPicture, Speed};
+use crate::domain::raft::{NodeId, Speed};
 use crate::embedded::{Board, Cluster, Config};
 use crate::pace::Clock;
 
-use driver::{Command, Driver};
-
-/// Faults and questions that wait for the driver.
-const COMMANDS: usize = 64;
+use driver::Driver;
 
 /// How to start a cluster.
 #[derive(Clone, Debug)]
@@ -100,26 +98,17 @@ pub struct Server {
     driver: JoinHandle<()>,
 }
 
-/// What can be done to a cluster that runs; its clones speak to the same one.
-#[derive(Clone, Debug)]
-pub struct Control(mpsc::Sender<Command>);
-
-/// The cluster does not run any more.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
-#[error("the embedded cluster has stopped")]
-pub struct Stopped;
-
 /// Starts a cluster; when this returns every member listens.
 ///
 /// # Errors
 /// When a member cannot listen.
 pub async fn start(options: Options) -> Result<Server, StartError> {
     let shutdown = CancellationToken::new();
-    let (commands, asked) = mpsc::channel(COMMANDS);
+    let (control, asked) = Control::of("embedded cluster");
     let cluster = Cluster::new(options.cluster);
     let driver = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
     let ((members, boards), clock) = (driver.served(), driver.clock());
-    Ok(Server { members, control: Control(commands), clock, boards, shutdown, driver: tokio::spawn(driver.run()) })
+    Ok(Server { members, control, clock, boards, shutdown, driver: tokio::spawn(driver.run()) })
 }
 
 impl Server {
@@ -161,31 +150,5 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.shutdown.cancel();
-    }
-}
-
-impl Control {
-    /// Does something to the cluster.
-    ///
-    /// # Errors
-    /// In words, when it cannot be done.
-    pub async fn fault(&self, fault: Fault) -> Result<(), String> {
-        let (answer, answered) = oneshot::channel();
-        self.tell(Command::Fault(fault, answer)).await.map_err(|stopped| stopped.to_string())?;
-        answered.await.unwrap_or_else(|_| Err(Stopped.to_string()))
-    }
-
-    /// What goes on inside it.
-    ///
-    /// # Errors
-    /// When it has stopped.
-    pub async fn picture(&self) -> Result<RaftPicture, Stopped> {
-        let (answer, answered) = oneshot::channel();
-        self.tell(Command::Picture(answer)).await?;
-        answered.await.map_err(|_| Stopped)
-    }
-
-    async fn tell(&self, command: Command) -> Result<(), Stopped> {
-        self.0.send(command).await.map_err(|_| Stopped)
     }
 }

@@ -36,11 +36,12 @@ const MODULES: &[(&str, &[&str])] = &[
     ("view", &["domain", "layout", "input", "event", "effect", "model"]),
     // the rim
     ("port", &["domain", "config", "mvcc"]),
+    ("control", &["domain"]),
     ("record", &["domain", "event"]),
-    ("engine", &["domain", "config", "port"]),
+    ("engine", &["domain", "control", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
     ("pace", &["domain"]),
-    ("server", &["domain", "chance", "mvcc", "embedded", "pace"]),
+    ("server", &["domain", "control", "chance", "mvcc", "embedded", "pace"]),
     (
         "playground",
         &["domain", "chance", "nearest", "config", "recipe", "pace", "event", "effect", "port", "mvcc", "embedded"],
@@ -49,6 +50,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "domain",
+            "control",
             "config",
             "layout",
             "input",
@@ -69,6 +71,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "domain",
+            "control",
             "nearest",
             "config",
             "layout",
@@ -93,7 +96,8 @@ const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that may talk to clusters, files and the machine.
-const RIM: &[&str] = &["pace", "port", "record", "engine", "source", "server", "playground", "runtime", "cli", "main"];
+const RIM: &[&str] =
+    &["pace", "control", "port", "record", "engine", "source", "server", "playground", "runtime", "cli", "main"];
 
 /// Crates that not every module may use, and the modules that may.
 const CRATES: &[(&str, &[&str])] = &[

@@ -13,9 +13,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use lockscope::config::Connection;
+use lockscope::control::Control;
 use lockscope::domain::raft::{Fault, Life, NodeId, NodePicture, RaftPicture, RaftRole, Told};
 use lockscope::domain::{KeyRange, LeaseId, Revision};
-use lockscope::engine::{self, Control, Engine, EngineError, Options};
+use lockscope::engine::{self, Engine, EngineError, Options};
 use lockscope::port::{Client, Etcd, Put, Range};
 use support::etcd::Version;
 use support::running::{block_on, on_every_real_etcd};

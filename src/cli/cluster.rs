@@ -15,7 +15,7 @@ use crate::config::{Config, Format};
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
 use crate::domain::{RaftIndex, Revision, Term};
 use crate::runtime;
-use crate::server::{self, Control, Served, Server, Stopped};
+use crate::server::{self, Served, Server};
 use crate::view::text::sanitise;
 
 use super::args::ClusterArgs;
@@ -63,7 +63,7 @@ async fn obey(
     // may be no leader for long.
     let _ = tokio::time::timeout(LEADER, server.led()).await;
     says.ready(server).await?;
-    let control: Control = server.control();
+    let control = server.control();
     while let Ok(Some(line)) = lines::next(&mut input).await {
         let Read::Said(line) = line else {
             says.error(&format!("no command has more than {LONGEST} bytes")).await?;
@@ -75,7 +75,7 @@ async fn obey(
             "" => {}
             STATUS => match control.picture().await {
                 Ok(picture) => says.status(&picture).await?,
-                Err(Stopped) => says.error(&Stopped.to_string()).await?,
+                Err(stopped) => says.error(&stopped.to_string()).await?,
             },
             words => match words.parse::<Fault>() {
                 Ok(fault) => match control.fault(fault).await {

@@ -7,14 +7,15 @@ use super::exit::{Exit, Failure};
 use super::piece::Piece;
 use super::wait;
 use crate::config::Connection;
+use crate::control::Control;
 use crate::domain::play::Happening;
 use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
 use crate::playground::{Begin, Company, Remains, StartError, Stopped, Summary};
+use crate::runtime::Chronicle;
 use crate::runtime::play::Playing;
-use crate::runtime::{Chronicle, Control};
 
 /// A scenario that is played.
 pub struct Performance {
@@ -66,7 +67,7 @@ impl Performance {
         let director = self.direction.stop().await;
         let Stopped { mut tally, remains } = self.company.stop().await;
         if let Some(theatre) = &self.theatre
-            && let Some(picture) = theatre.picture().await
+            && let Ok(picture) = theatre.picture().await
         {
             tally.terms_were(&picture.terms);
         }
@@ -98,8 +99,8 @@ impl Theatre for On {
         self.0.fault(fault)
     }
 
-    fn picture(&self) -> impl Future<Output = Option<RaftPicture>> + Send {
-        self.0.picture()
+    async fn picture(&self) -> Option<RaftPicture> {
+        self.0.picture().await.ok()
     }
 }
 

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use crate::config::Connection;
+use crate::control::Control;
 use crate::domain::raft::Speed;
 use crate::engine::{self, Engine, EngineError};
 use crate::model::ui::Demo;
 use crate::pace::{Clock, Reins};
-use crate::runtime::{self, Chronicle, Control, Inside};
+use crate::runtime::{self, Chronicle, Inside};
 use crate::server::{self, Server};
 
 use super::args::{DemoArgs, EngineChoice};
@@ -62,8 +63,8 @@ impl Stage {
     /// What can be done to it.
     pub fn control(&self) -> Control {
         match self {
-            Self::Embedded(server) => server.control().into(),
-            Self::Etcd(engine, _) => engine.control().into(),
+            Self::Embedded(server) => server.control(),
+            Self::Etcd(engine, _) => engine.control(),
         }
     }
 

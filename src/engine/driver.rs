@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rustix::process::Signal;
-use tokio::sync::{mpsc, oneshot, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, interval, timeout};
 use tokio_util::sync::CancellationToken;
@@ -18,6 +18,7 @@ use super::process::Process;
 use super::seen::Seen;
 use super::watchman::Watchman;
 use super::{EngineError, ports};
+use crate::control::Command;
 use crate::domain::MemberId;
 use crate::domain::raft::{ClusterTime, Fault, Life, NetworkPicture, NodeId, RaftPicture, Rules};
 use crate::port::Client;
@@ -33,15 +34,6 @@ const TRANSFER: Duration = Duration::from_secs(3);
 /// etcd's own timers; the election timeout is drawn from once to twice of what is set.
 const HEARTBEAT: Duration = Duration::from_millis(100);
 const ELECTION: Duration = Duration::from_secs(1);
-
-/// What is asked of a cluster.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// Do something to it.
-    Fault(Fault, oneshot::Sender<Result<(), String>>),
-    /// Tell how it is.
-    Picture(oneshot::Sender<RaftPicture>),
-}
 
 /// A cluster. When it is dropped its processes are killed.
 ///

@@ -5,9 +5,9 @@ use std::sync::{Arc, OnceLock};
 
 use tracing::warn;
 
-use super::Control;
 use super::beside::{Beside, Gone, Other};
 use super::clock::Clock;
+use crate::control::Control;
 use crate::domain::raft::Fault;
 use crate::event::Observation;
 
@@ -44,14 +44,14 @@ const fn is_of_the_clock(fault: Fault) -> bool {
 
 /// Connects a cluster with a session.
 pub(super) fn connect(control: Control, chronicle: Chronicle, clock: Clock) -> Beside<Fault> {
-    let stopped = control.stopped();
+    let stopped = control.stopped().to_string();
     Beside::start(clock, stopped, |mut other| async move {
         while let Ok(()) = turn(&control, &chronicle, &mut other).await {}
     })
 }
 
 async fn turn(control: &Control, chronicle: &Chronicle, other: &mut Other<Fault>) -> Result<(), Gone> {
-    let Some(picture) = control.picture().await else {
+    let Ok(picture) = control.picture().await else {
         warn!("the cluster has stopped: what is shown of it is its last picture");
         return Err(Gone);
     };
@@ -71,17 +71,17 @@ mod tests {
     use super::*;
     use crate::domain::raft::NodeId;
     use crate::embedded::Config;
-    use crate::server::{self, Options, Stopped};
+    use crate::server::{self, Options};
 
     #[tokio::test]
     async fn a_cluster_that_has_stopped_takes_no_fault_and_says_so() {
         let server = server::start(Options::new(Config::default())).await.unwrap();
-        let mut embedded = connect(server.control().into(), Chronicle::default(), Clock::start());
+        let mut embedded = connect(server.control(), Chronicle::default(), Clock::start());
         assert!(matches!(Beside::observe(Some(&mut embedded)).await.what, Observation::Raft(_)));
         server.stop().await;
         // What came before is read; then the task finds that the cluster is gone.
         while embedded.observed.recv().await.is_some() {}
-        assert_eq!(embedded.ask(Fault::Kill(NodeId(1))), Err(Stopped.to_string()));
+        assert_eq!(embedded.ask(Fault::Kill(NodeId(1))), Err("the embedded cluster has stopped".into()));
         embedded.end().await;
     }
 
@@ -89,7 +89,7 @@ mod tests {
     async fn what_is_done_by_hand_is_noted_once_somebody_does_and_what_is_done_to_the_clock_is_not() {
         let server = server::start(Options::new(Config::default())).await.unwrap();
         let chronicle = Chronicle::default();
-        let mut embedded = connect(server.control().into(), chronicle.clone(), Clock::start());
+        let mut embedded = connect(server.control(), chronicle.clone(), Clock::start());
         let noted = Arc::new(Mutex::new(Vec::new()));
         let [unnoticed, kill, no_node, freeze] =
             [Fault::Pause(NodeId(2)), Fault::Kill(NodeId(3)), Fault::Kill(NodeId(9)), Fault::Freeze];
@@ -107,7 +107,7 @@ mod tests {
     #[tokio::test]
     async fn an_end_leaves_the_cluster_alone() {
         let server = server::start(Options::new(Config::default())).await.unwrap();
-        connect(server.control().into(), Chronicle::default(), Clock::start()).end().await;
+        connect(server.control(), Chronicle::default(), Clock::start()).end().await;
         assert!(server.control().picture().await.is_ok());
         server.stop().await;
     }

@@ -17,6 +17,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::{debug, info, warn};
 
+use crate::control::Command;
 use crate::domain::raft::{Fault, NodeId, RaftPicture};
 use crate::embedded::{Board, Cluster, Finished, Refusal, RequestId, Told};
 use crate::pace::{Clock, Reins};
@@ -33,15 +34,6 @@ const BATCH: usize = 512;
 /// How often it is looked for callers that went away. Those that wait for a leader are looked at
 /// before each step of the cluster, so that nothing is proposed for who is not there any more.
 const SWEEP: Duration = Duration::from_millis(100);
-
-/// What the driver is told from outside.
-#[derive(Debug)]
-pub(super) enum Command {
-    /// Do something to the cluster or its clock.
-    Fault(Fault, oneshot::Sender<Result<(), String>>),
-    /// Tell what goes on.
-    Picture(oneshot::Sender<RaftPicture>),
-}
 
 /// The owner of the cluster.
 pub(super) struct Driver {

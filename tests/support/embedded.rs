@@ -8,9 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::time::Duration;
 
+use lockscope::control::Control;
 use lockscope::domain::raft::{Fault, RaftPicture};
 use lockscope::embedded;
-use lockscope::server::{self, Control, Options, Served, Server};
+use lockscope::server::{self, Options, Served, Server};
 use tokio::runtime::Runtime;
 
 use super::etcd::free_port;
