@@ -21,7 +21,6 @@ mod dashboard;
 mod demo;
 mod document;
 mod embedded;
-mod evident;
 mod exit;
 mod info;
 mod json;

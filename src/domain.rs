@@ -11,11 +11,14 @@ mod measure;
 pub mod member;
 pub mod play;
 pub mod raft;
+pub mod sentence;
 pub mod time;
+pub mod write;
 
 pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
 pub use key::{Key, KeyRange};
 pub use kv::{KeyEvent, KeyValue, LeaderKey};
 pub use measure::Length;
 pub use member::{Alarm, AlarmKind, Member, Status};
+pub use sentence::{Sentence, Value};
 pub use time::{Millis, Timestamp};

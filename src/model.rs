@@ -4,10 +4,12 @@
 //! screen chose. Only `update` changes either; `view` and the commands read. Nothing in
 //! here reads a clock, holds a style or formats a text.
 
+pub mod blast;
 pub mod cause;
 pub mod cluster;
 pub mod facts;
 mod few;
+pub mod findings;
 mod group;
 mod holds;
 mod intake;
@@ -26,9 +28,11 @@ mod settle;
 pub mod timeline;
 pub mod ui;
 
+pub use blast::BlastRadius;
 pub use cause::Cause;
 pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
 pub use facts::{Facts, Lead};
+pub use findings::{Diagnosis, Finding, Severity};
 pub use lease::{Renewal, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};

@@ -5,13 +5,14 @@ use std::io::Write;
 use super::args::LsArgs;
 use super::exit::Failure;
 use super::json::{self, Style};
+use super::leases;
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use super::{evident, leases};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::LeaseId;
 use crate::layout::Layout;
-use crate::model::{Facts, LockView};
+use crate::model::findings::Thresholds;
+use crate::model::{Diagnosis, Facts, LockView};
 
 /// Reads the locks and prints them.
 ///
@@ -46,8 +47,9 @@ pub fn listed(facts: &Facts, all: bool) -> Vec<LockView<'_>> {
 /// Prints them.
 pub fn print(facts: &Facts, all: bool, format: Format, style: Style, to: &mut impl Write) -> Result<(), Failure> {
     let locks = listed(facts, all);
+    let diagnosis = Diagnosis::of(facts, &Thresholds::default());
     if format == Format::Json {
-        return Ok(json::write(&json::Locks { facts, locks: &locks, style }, to)?);
+        return Ok(json::write(&json::Locks { facts, locks: &locks, diagnosis: &diagnosis, style }, to)?);
     }
     let columns = [
         Column("NAME", Align::Left),
@@ -59,10 +61,10 @@ pub fn print(facts: &Facts, all: bool, format: Format, style: Style, to: &mut im
         Column("WAITERS", Align::Right),
         Column("FINDINGS", Align::Left),
     ];
-    Ok(table::print(format, columns, locks.into_iter().map(|lock| row(lock, style)), to)?)
+    Ok(table::print(format, columns, locks.into_iter().map(|lock| row(lock, &diagnosis, style)), to)?)
 }
 
-fn row(lock: LockView<'_>, style: Style) -> [String; 8] {
+fn row(lock: LockView<'_>, diagnosis: &Diagnosis, style: Style) -> [String; 8] {
     let holder = lock.holder();
     [
         table::text(lock.name(), style),
@@ -76,7 +78,7 @@ fn row(lock: LockView<'_>, style: Style) -> [String; 8] {
             .map(|key| table::ttl(key.ttl()))
             .unwrap_or_default(),
         lock.waiter_count().to_string(),
-        evident::findings(lock).join(","),
+        diagnosis.codes(lock.name()).join(","),
     ]
 }
 

@@ -6,14 +6,15 @@ use std::io::Write;
 use super::args::ShowArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, LeaseKeys, Style};
+use super::ls;
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use super::{evident, ls};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::Denied;
-use crate::model::{Facts, KeyView, LockView};
+use crate::model::findings::Thresholds;
+use crate::model::{Diagnosis, Facts, KeyView, LockView};
 use crate::nearest::near;
 use crate::source::Watching;
 use crate::view::text::{escape, unescape};
@@ -158,10 +159,11 @@ pub fn print(
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let others = other_keys(facts, lock, told);
+    let diagnosis = Diagnosis::of(facts, &Thresholds::default());
     if format == Format::Json {
         let lease_keys =
             others.iter().map(|(lease, keys)| LeaseKeys::new(*lease, keys.iter().map(Key::as_bytes), style)).collect();
-        return Ok(json::write(&json::Show { facts, lock, lease_keys, style }, to)?);
+        return Ok(json::write(&json::Show { facts, lock, diagnosis: &diagnosis, lease_keys, style }, to)?);
     }
     let summary = [
         table::text(lock.name(), style),
@@ -169,7 +171,7 @@ pub fn print(
         lock.family().into(),
         lock.state().name().into(),
         lock.waiter_count().to_string(),
-        evident::findings(lock).join(","),
+        diagnosis.codes(lock.name()).join(","),
     ];
     let holders = lock.holders().map(|key| member("holder", 0, String::new(), &key, style));
     let waiters = lock

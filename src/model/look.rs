@@ -132,6 +132,23 @@ impl<'a> LockView<'a> {
         self.facts.group(group).is_some_and(|group| group.detached() > 0)
     }
 
+    /// The members whose lease was taken off them by a put without one, oldest first.
+    pub fn detached(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+        let (facts, family) = (self.facts, self.family());
+        let group = match self.lock.made {
+            Made::Of(group) => facts.group(group).filter(|group| group.detached() > 0),
+            Made::Alone(_) => None,
+        };
+        let keys = group.into_iter().flat_map(|group| group.members.iter());
+        keys.filter_map(move |place| key_at(facts, family, place)).filter(|key| key.is_detached())
+    }
+
+    /// Whether its holders are to have leases of etcd. A Kubernetes lease carries its time in its
+    /// value, and what is no lock is held by nobody.
+    pub fn has_etcd_leases(&self) -> bool {
+        self.layout().is_lock() && self.layout() != Layout::KubernetesLease
+    }
+
     /// Those that wait, in their order.
     pub fn waiters(&self) -> Box<dyn Iterator<Item = Waiter<'a>> + 'a> {
         let (facts, family, layout) = (self.facts, self.family(), self.layout());
@@ -172,9 +189,7 @@ impl<'a> LockView<'a> {
     /// Whether its holder has no lease, where the recipe wants one: it never frees by itself.
     /// A Kubernetes lease carries its time in its value.
     pub fn is_leaseless(&self) -> bool {
-        self.layout().is_lock()
-            && self.layout() != Layout::KubernetesLease
-            && self.holder().is_some_and(|holder| holder.lease().is_none())
+        self.has_etcd_leases() && self.holder().is_some_and(|holder| holder.lease().is_none())
     }
 
     /// Since when nobody holds it.
@@ -263,6 +278,11 @@ impl<'a> KeyView<'a> {
     /// What its value says of its client.
     pub fn decoded(&self) -> Decoded {
         decode(&self.entry.facts(), self.family)
+    }
+
+    /// Whether a put without a lease took the lease off it that it had.
+    pub fn is_detached(&self) -> bool {
+        self.entry.placed.shape == Shape::LeaseDetached && self.entry.version > 1
     }
 
     /// Whether it stands in a queue that it is not shaped for: any key under a lock's name

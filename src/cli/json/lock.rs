@@ -4,10 +4,9 @@ use serde::{Serialize, Serializer};
 
 use super::lease::LeaseKeys;
 use super::{Each, Head, Key, Style, Text};
-use crate::cli::evident;
 use crate::domain::Revision;
 use crate::event;
-use crate::model::{Facts, KeyView, LockView, Waiter};
+use crate::model::{Diagnosis, Facts, KeyView, LockView, Waiter};
 
 /// The document of `ls`.
 pub struct Locks<'a> {
@@ -15,6 +14,8 @@ pub struct Locks<'a> {
     pub facts: &'a Facts,
     /// The locks to print, in their order.
     pub locks: &'a [LockView<'a>],
+    /// What is wrong with them.
+    pub diagnosis: &'a Diagnosis,
     /// How texts are printed.
     pub style: Style,
 }
@@ -30,7 +31,10 @@ impl Serialize for Locks<'_> {
         }
         Document {
             head: Head::of(self.facts),
-            locks: Each(|| self.locks.iter().map(|lock| Lock { lock: *lock, style: self.style, whole: false })),
+            locks: Each(|| {
+                let (diagnosis, style) = (self.diagnosis, self.style);
+                self.locks.iter().map(move |&lock| Lock { lock, diagnosis, style, whole: false })
+            }),
             denied: Each(|| self.facts.link.denied.iter().map(|denied| Denied::of(denied, self.style))),
         }
         .serialize(to)
@@ -43,6 +47,8 @@ pub struct Show<'a> {
     pub facts: &'a Facts,
     /// The lock.
     pub lock: LockView<'a>,
+    /// What is wrong with it.
+    pub diagnosis: &'a Diagnosis,
     /// The other keys of the leases in its queue.
     pub lease_keys: Vec<LeaseKeys<'a>>,
     /// How texts are printed.
@@ -60,7 +66,7 @@ impl Serialize for Show<'_> {
         }
         Document {
             head: Head::of(self.facts),
-            lock: Lock { lock: self.lock, style: self.style, whole: true },
+            lock: Lock { lock: self.lock, diagnosis: self.diagnosis, style: self.style, whole: true },
             lease_keys: &self.lease_keys,
         }
         .serialize(to)
@@ -84,6 +90,7 @@ impl<'a> Denied<'a> {
 /// A lock.
 struct Lock<'a> {
     lock: LockView<'a>,
+    diagnosis: &'a Diagnosis,
     style: Style,
     /// Whether what the values say is told in full.
     whole: bool,
@@ -103,7 +110,7 @@ impl Serialize for Lock<'_> {
             waiters: W,
             findings: Vec<&'static str>,
         }
-        let Self { lock, style, whole } = *self;
+        let Self { lock, diagnosis, style, whole } = *self;
         let holder = move |key| Holder::of(&key, style, whole);
         let waiter = move |waiter| Waiting::of(&waiter, style, whole);
         Shape {
@@ -114,7 +121,7 @@ impl Serialize for Lock<'_> {
             holder: lock.holder().map(holder),
             holders: lock.holders().nth(1).is_some().then_some(Each(move || lock.holders().map(holder))),
             waiters: Each(move || lock.waiters().map(waiter)),
-            findings: evident::findings(lock),
+            findings: diagnosis.codes(lock.name()),
         }
         .serialize(to)
     }

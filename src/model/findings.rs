@@ -1,0 +1,275 @@
+//! What is wrong, or about to be, and what to do: the diagnosis of everything that is known.
+//!
+//! One rule a file, one line in [`RULES`]. A rule is a function over the facts with the words
+//! that explain it; lists, the screens, `doctor` and `docs/findings.md` are made from the same
+//! table. Rules read what the model remembers and remember nothing themselves.
+
+mod detached_lease;
+mod foreign_key;
+mod holder_not_renewing;
+mod holder_without_lease;
+mod kubernetes_lease;
+mod lease_overdue;
+mod rewritten_holder;
+mod single_key_lock;
+
+use hashbrown::HashMap;
+
+use crate::domain::{Key, LeaseId, MemberId, Millis, Sentence};
+
+use super::{Facts, LockView, Since};
+
+/// All rules, the gravest first: in this order their codes are listed for a lock.
+pub const RULES: &[Rule] = &[
+    holder_without_lease::RULE,
+    lease_overdue::RULE,
+    detached_lease::RULE,
+    foreign_key::RULE,
+    holder_not_renewing::RULE,
+    rewritten_holder::RULE,
+    single_key_lock::RULE,
+    kubernetes_lease::RULE,
+];
+
+/// How bad it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Severity {
+    /// Worth knowing; nothing has to be done.
+    Info,
+    /// Something is about to go wrong, or may.
+    Warn,
+    /// Something does not work, or never will by itself.
+    Error,
+}
+
+impl Severity {
+    /// The word used in output and for `--fail-on`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
+/// What a rule is and how it looks.
+#[derive(Clone, Copy, Debug)]
+pub struct Rule {
+    /// Its code: short, stable, for scripts.
+    pub code: &'static str,
+    /// The severities its findings can have, the worst first.
+    pub severities: &'static [Severity],
+    /// When it finds something, as a clause without its full stop.
+    pub when: &'static str,
+    /// Why that matters: one sentence.
+    pub why: &'static str,
+    /// What to do about it: one or two sentences.
+    pub advice: &'static str,
+    /// Where the rule comes from: etcd's source, a public report, a recipe.
+    pub source: &'static str,
+    /// How it looks.
+    pub look: Look,
+}
+
+/// What a rule looks at.
+#[derive(Clone, Copy, Debug)]
+pub enum Look {
+    /// One lock after the other.
+    Locks(fn(LockView<'_>, &Thresholds, &mut Found<'_>)),
+    /// Everything at once.
+    All(fn(&Facts, &Thresholds, &mut Found<'_>)),
+}
+
+/// From when on something counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Thresholds {
+    /// A lock that is held for longer while others wait is held long, whatever is usual for it.
+    pub long_hold: Millis,
+    /// So many times its own median hold is long, too.
+    pub long_hold_medians: u32,
+    /// A lease of more time than this blocks others for long when its client crashes.
+    pub long_ttl: Millis,
+}
+
+impl Default for Thresholds {
+    fn default() -> Self {
+        Self { long_hold: Millis(15 * 60_000), long_hold_medians: 5, long_ttl: Millis(5 * 60_000) }
+    }
+}
+
+/// One thing that a rule found.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// The rule's code.
+    pub code: &'static str,
+    /// How bad it is.
+    pub severity: Severity,
+    /// The locks it is about, the one to look at first.
+    pub locks: Vec<Key>,
+    /// The leases it is about.
+    pub leases: Vec<LeaseId>,
+    /// The keys it is about.
+    pub keys: Vec<Key>,
+    /// The members it is about.
+    pub members: Vec<MemberId>,
+    /// Since when it is so, where that is known.
+    pub since: Option<Since>,
+    /// What shows it, with the numbers.
+    pub evidence: Sentence,
+    /// A command that helps, ready to be run: its values are quoted for a shell.
+    pub remedy: Sentence,
+}
+
+impl Finding {
+    /// A finding that is about nothing in particular so far.
+    pub const fn new(severity: Severity, evidence: Sentence, remedy: Sentence) -> Self {
+        Self {
+            code: "",
+            severity,
+            locks: Vec::new(),
+            leases: Vec::new(),
+            keys: Vec::new(),
+            members: Vec::new(),
+            since: None,
+            evidence,
+            remedy,
+        }
+    }
+
+    /// The same about a lock more.
+    #[must_use]
+    pub fn lock(mut self, name: impl Into<Key>) -> Self {
+        self.locks.push(name.into());
+        self
+    }
+
+    /// The same about a lease more.
+    #[must_use]
+    pub fn lease(mut self, id: LeaseId) -> Self {
+        self.leases.extend((!id.is_none()).then_some(id));
+        self
+    }
+
+    /// The same about a key more.
+    #[must_use]
+    pub fn key(mut self, key: impl Into<Key>) -> Self {
+        self.keys.push(key.into());
+        self
+    }
+
+    /// The same about a member more.
+    #[must_use]
+    pub fn member(mut self, id: MemberId) -> Self {
+        self.members.push(id);
+        self
+    }
+
+    /// The same, being so since then.
+    #[must_use]
+    pub const fn since(mut self, since: Option<Since>) -> Self {
+        self.since = since;
+        self
+    }
+
+    /// The rule that found it.
+    pub fn rule(&self) -> Option<&'static Rule> {
+        rule(self.code)
+    }
+}
+
+/// The rule of a code.
+pub fn rule(code: &str) -> Option<&'static Rule> {
+    RULES.iter().find(|rule| rule.code == code)
+}
+
+/// Where rules put what they find.
+#[derive(Debug)]
+pub struct Found<'a> {
+    code: &'static str,
+    findings: &'a mut Vec<Finding>,
+}
+
+impl Found<'_> {
+    /// Notes a finding.
+    pub fn add(&mut self, finding: Finding) {
+        self.findings.push(Finding { code: self.code, ..finding });
+    }
+}
+
+/// All findings of one moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Diagnosis {
+    /// The findings, the worst first.
+    findings: Vec<Finding>,
+    of_lock: HashMap<Key, Vec<u32>>,
+}
+
+impl Diagnosis {
+    /// Lets every rule look at everything.
+    pub fn of(facts: &Facts, thresholds: &Thresholds) -> Self {
+        let mut findings = Vec::new();
+        for rule in RULES {
+            let mut found = Found { code: rule.code, findings: &mut findings };
+            match rule.look {
+                Look::Locks(look) => facts.locks().for_each(|lock| look(lock, thresholds, &mut found)),
+                Look::All(look) => look(facts, thresholds, &mut found),
+            }
+        }
+        Self::ranked(facts, findings)
+    }
+
+    /// Puts findings in the order of their weight: the severity, then for how long how many are
+    /// blocked by it, then the names.
+    fn ranked(facts: &Facts, findings: Vec<Finding>) -> Self {
+        let mut weighed: Vec<(u128, Finding)> =
+            findings.into_iter().map(|finding| (weight(facts, &finding), finding)).collect();
+        weighed.sort_by(|(a, left), (b, right)| {
+            (right.severity.cmp(&left.severity)).then(b.cmp(a)).then_with(|| left.locks.cmp(&right.locks))
+        });
+        let findings: Vec<Finding> = weighed.into_iter().map(|(_, finding)| finding).collect();
+        let mut of_lock: HashMap<Key, Vec<u32>> = HashMap::new();
+        for (at, finding) in (0..).zip(&findings) {
+            for name in &finding.locks {
+                of_lock.entry(name.clone()).or_default().push(at);
+            }
+        }
+        Self { findings, of_lock }
+    }
+
+    /// All findings, the worst first.
+    pub fn findings(&self) -> &[Finding] {
+        &self.findings
+    }
+
+    /// Those about a lock, the worst first.
+    pub fn of_lock(&self, name: &[u8]) -> impl Iterator<Item = &Finding> {
+        self.of_lock.get(name).into_iter().flatten().filter_map(|&at| self.findings.get(at as usize))
+    }
+
+    /// The codes that apply to a lock, the gravest first, each once.
+    pub fn codes(&self, name: &[u8]) -> Vec<&'static str> {
+        let mut codes = Vec::new();
+        for finding in self.of_lock(name) {
+            if !codes.contains(&finding.code) {
+                codes.push(finding.code);
+            }
+        }
+        codes
+    }
+
+    /// The worst that is known of a lock.
+    pub fn severity(&self, name: &[u8]) -> Option<Severity> {
+        self.of_lock(name).map(|finding| finding.severity).max()
+    }
+}
+
+/// How much waiting a finding stands for: waiters of its locks by the time the lock is held.
+fn weight(facts: &Facts, finding: &Finding) -> u128 {
+    let of_lock = |name: &Key| {
+        let Some(lock) = facts.lock_named(name) else { return 0 };
+        let held = lock.held_since().map_or(0, |since| facts.now().since(since.at).0);
+        lock.waiter_count() as u128 * u128::try_from(held).unwrap_or(0)
+    };
+    finding.locks.iter().map(of_lock).sum()
+}

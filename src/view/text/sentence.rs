@@ -1,0 +1,117 @@
+//! Sentences with their values put in: escaped for a terminal, or quoted for a shell.
+
+use std::borrow::Cow;
+
+use crate::domain::sentence::Piece;
+use crate::domain::{Millis, Sentence, Value};
+
+use super::{bytes, duration, escape, escape_text, grouped, quantity};
+
+/// How many keys are named before the rest is counted.
+const NAMED: usize = 3;
+
+/// A sentence as one line that a terminal only prints.
+pub fn sentence(sentence: &Sentence) -> String {
+    sentence
+        .pieces()
+        .map(|piece| match piece {
+            Piece::Words(words) => Cow::Borrowed(words),
+            Piece::Value(value) => said(value),
+        })
+        .collect()
+}
+
+fn said(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Key(key) => escape(key),
+        Value::Keys(keys) => {
+            let named: Vec<_> = keys.iter().take(NAMED).map(|key| escape(key)).collect();
+            let more = keys.len().saturating_sub(NAMED);
+            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
+            format!("{}{rest}", named.join(", ")).into()
+        }
+        Value::Lease(lease) => lease.to_string().into(),
+        Value::Revision(revision) => grouped(revision.0).into(),
+        Value::Term(term) => grouped(i64::try_from(term.0).unwrap_or(i64::MAX)).into(),
+        Value::Length(length) => duration(whole(*length)).into(),
+        Value::Count(number, noun) => quantity(*number, noun).into(),
+        Value::Number(number) => grouped(*number).into(),
+        Value::Bytes(size) => bytes(*size).into(),
+        Value::Text(text) => escape_text(text),
+        Value::Word(word) => Cow::Borrowed(word),
+    }
+}
+
+/// Whole seconds from one on: a fraction of a second is of no use in a sentence.
+const fn whole(length: Millis) -> Millis {
+    if length.0 < 1_000 { length } else { Millis(length.0 / 1_000 * 1_000) }
+}
+
+/// A sentence that is a command, ready for a POSIX shell: values are quoted where they must be.
+/// What a terminal would obey is escaped as `$'…'`, which bash, zsh and ksh read back.
+pub fn command(sentence: &Sentence) -> String {
+    sentence
+        .pieces()
+        .map(|piece| match piece {
+            Piece::Words(words) => Cow::Borrowed(words),
+            Piece::Value(value) => match value {
+                Value::Key(key) => quoted(key).into(),
+                Value::Keys(keys) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into(),
+                Value::Text(text) => quoted(text.as_bytes()).into(),
+                Value::Revision(revision) => revision.0.to_string().into(),
+                Value::Term(term) => term.0.to_string().into(),
+                Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
+                Value::Count(number, _) => number.to_string().into(),
+                Value::Length(_) | Value::Lease(_) | Value::Word(_) => said(value),
+            },
+        })
+        .collect()
+}
+
+/// One word for a shell.
+fn quoted(bytes: &[u8]) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_.:@%+=,-".contains(byte);
+    if !bytes.is_empty() && bytes.iter().all(plain) {
+        return String::from_utf8_lossy(bytes).into_owned();
+    }
+    let harmless = std::str::from_utf8(bytes).ok().filter(|text| escape_text(text).replace("\\\\", "\\") == **text);
+    match harmless {
+        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
+        None => {
+            let each = bytes.iter().map(|&byte| match byte {
+                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+                b' '..=b'~' => char::from(byte).to_string(),
+                _ => format!("\\x{byte:02x}"),
+            });
+            format!("$'{}'", each.collect::<String>())
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_said_in_the_words_of_people_and_escaped() {
+        let keys: Vec<crate::domain::Key> = ["a", "b", "c\x1b", "d"].map(Into::into).into();
+        let said = Sentence::new("{key}: {waiters}, {keys}, {ttl} at {revision}")
+            .with("key", &b"/q\x1b[2J"[..])
+            .with("waiters", Value::Count(1_200, "waiter"))
+            .with("keys", keys)
+            .with("ttl", Millis(42_900))
+            .with("revision", crate::domain::Revision(84_213));
+        assert_eq!(sentence(&said), r"/q\x1b[2J: 1,200 waiters, a, b, c\x1b and 1 more, 42s at 84,213");
+    }
+
+    #[test]
+    fn commands_are_quoted_for_a_shell() {
+        let of = |key: &[u8]| command(&Sentence::new("lockscope show {lock}").with("lock", key));
+        assert_eq!(of(b"/jobs/reindex"), "lockscope show /jobs/reindex");
+        assert_eq!(of(b"it's a $lock"), r"lockscope show 'it'\''s a $lock'");
+        assert_eq!(of(b"a\\b"), r"lockscope show 'a\b'");
+        assert_eq!(of(b"\x1b[2J'\xff"), r"lockscope show $'\x1b[2J\'\xff'");
+        assert_eq!(of("锁".as_bytes()), "lockscope show '锁'");
+        assert_eq!(of(b""), "lockscope show ''");
+    }
+}
