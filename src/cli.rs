@@ -19,6 +19,7 @@ pub mod args;
 mod cluster;
 mod dashboard;
 mod demo;
+mod doctor;
 mod document;
 mod embedded;
 mod exit;
@@ -26,6 +27,7 @@ mod info;
 mod json;
 mod leases;
 mod lines;
+mod live;
 mod logging;
 mod ls;
 mod members;
@@ -40,6 +42,7 @@ mod sample;
 mod show;
 mod stage;
 mod table;
+mod unseen;
 mod wait;
 mod watch;
 
@@ -122,6 +125,7 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::Leases => leases::run(config, out).await,
         Command::Members => members::run(config, out).await,
         Command::Watch(args) => watch::run(args, config, out).await,
+        Command::Doctor(args) => doctor::run(args, config, out).await,
         Command::Info => info::run(config, file.as_deref(), out).await,
         // They look at nothing and were run before.
         Command::Keys

@@ -10,12 +10,14 @@ use std::time::Duration;
 
 mod environment;
 mod file;
+mod findings;
 mod layer;
 mod merge;
 pub mod parse;
 
 pub use environment::{VARIABLES, format, ttl, ttl_budget};
 pub use file::{FileError, default_path};
+pub use findings::Findings;
 pub use layer::{Layer, Secret};
 pub use merge::{ConfigError, merge};
 pub use parse::{Endpoint, ValueError};
@@ -38,6 +40,8 @@ pub struct Config {
     pub polling: Polling,
     /// What is logged and where to.
     pub logging: Logging,
+    /// From when on something counts as a finding.
+    pub findings: Findings,
 }
 
 /// How the dashboard looks and feels.

@@ -19,15 +19,18 @@ mod signals;
 pub mod terminal;
 
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 use tracing::info;
 
-use crate::config::{Config, Display};
+use crate::config::{Config, Display, Findings};
 use crate::control::Control;
+use crate::domain::Millis;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 use crate::input::Screen;
+use crate::model::findings::Thresholds;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
 use crate::port::{self, pool::Pool};
@@ -88,6 +91,17 @@ pub enum RuntimeError {
 /// When there is no such theme.
 pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
+}
+
+/// From when on something counts as a finding, by the settings.
+pub fn thresholds(said: &Findings) -> Thresholds {
+    let usual = Thresholds::default();
+    let length = |said: Option<Duration>, usual| said.map_or(usual, Millis::from);
+    Thresholds {
+        long_hold: length(said.long_hold, usual.long_hold),
+        long_hold_medians: said.long_hold_medians.unwrap_or(usual.long_hold_medians),
+        long_ttl: length(said.long_ttl, usual.long_ttl),
+    }
 }
 
 /// A cluster of this program's own, to be played on, and what the screen says of it.
@@ -161,7 +175,8 @@ async fn show(
         play: PlayUi::new(play.is_some()),
         ..Ui::default()
     };
-    let model = Model::new(Facts::new(config.polling.budget), ui);
+    let mut model = Model::new(Facts::new(config.polling.budget), ui);
+    model.diagnose_by(Some(thresholds(&config.findings)));
     let inputs = Inputs::read(late_reply);
     Session::new(model, terminal, appearance, clock, signals, inputs, wires)
         .beside(embedded)

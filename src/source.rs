@@ -40,6 +40,7 @@ use crate::port::pool::Failed;
 
 pub use handle::{Handle, Wires};
 pub use live::run;
+pub use members::alarms;
 pub use oneshot::{connect, poll_leases, poll_members, snapshot};
 
 /// What to watch.

@@ -13,6 +13,7 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+use crate::model::Severity;
 use crate::playground::Span;
 
 /// The variable that names the configuration file.
@@ -52,7 +53,7 @@ Durations are written as 5s, 500ms or 1m30s. A flag beats its variable, a variab
 configuration file. Data goes to standard output, everything else to standard error.
 
 Exit codes: 0 done, 1 error, 2 cannot connect, 3 bad input, 5 interrupted, 6 file error,
-128 bad arguments.";
+8 doctor found something, 128 bad arguments.";
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -91,6 +92,15 @@ pub enum Command {
     /// Fields of text: time, event, lock, key, lease, create_revision, revision, and the cause
     /// or another detail.
     Watch(WatchArgs),
+    /// Say what is wrong, or about to be, with the evidence and what to do about it
+    ///
+    /// Locks, the time of every lease, members and alarms are looked at, with any role that may
+    /// read something; what could not be seen is said. A single look cannot tell whether a lease
+    /// is renewed: `--for 30s` watches that first.
+    ///
+    /// Fields: severity, code, locks, evidence, and a command that helps. The worst comes first.
+    /// Exit code 8: something as bad as --fail-on was found.
+    Doctor(DoctorArgs),
     /// Start a cluster inside the program, with clients that contend for locks, and watch it
     ///
     /// Nothing is needed but this program. It is a playground: everything is held in memory, and
@@ -162,6 +172,40 @@ pub struct WatchArgs {
     /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Exit with 8 when something as bad as this is found: info, warn, error
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t, hide_possible_values = true)]
+    pub fail_on: FailOn,
+    /// Watch renewals and changes for this long first
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+}
+
+/// How bad is too bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Anything.
+    Info,
+    /// What is about to go wrong, or worse.
+    Warn,
+    /// What does not work.
+    #[default]
+    Error,
+}
+
+impl FailOn {
+    /// The severity from which on it counts.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warn => Severity::Warn,
+            Self::Error => Severity::Error,
+        }
+    }
 }
 
 /// How a scenario is played.
@@ -445,6 +489,7 @@ impl Cli {
             log_file,
             ttl_budget,
             ttl,
+            findings: config::Findings::default(),
         }
     }
 }

@@ -18,6 +18,7 @@ use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
 mod demo;
+mod doctor;
 mod harmless;
 mod lease;
 mod lock;
@@ -25,6 +26,7 @@ mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
+pub use doctor::Doctor;
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};

@@ -13,9 +13,9 @@ use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::Denied;
-use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, KeyView, LockView};
 use crate::nearest::near;
+use crate::runtime;
 use crate::source::Watching;
 use crate::view::text::{escape, unescape};
 
@@ -47,7 +47,8 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     let format = config.output.format.unwrap_or(Format::Simple);
-    print(reading.facts(), lock, &told, format, Style { hex: config.output.hex }, to)?;
+    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings));
+    print(reading.facts(), lock, &diagnosis, &told, format, Style { hex: config.output.hex }, to)?;
     reading.end(to)
 }
 
@@ -153,17 +154,17 @@ fn queue(lock: LockView<'_>) -> impl Iterator<Item = KeyView<'_>> {
 pub fn print(
     facts: &Facts,
     lock: LockView<'_>,
+    diagnosis: &Diagnosis,
     told: &KeysOfLeases,
     format: Format,
     style: Style,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let others = other_keys(facts, lock, told);
-    let diagnosis = Diagnosis::of(facts, &Thresholds::default());
     if format == Format::Json {
         let lease_keys =
             others.iter().map(|(lease, keys)| LeaseKeys::new(*lease, keys.iter().map(Key::as_bytes), style)).collect();
-        return Ok(json::write(&json::Show { facts, lock, diagnosis: &diagnosis, lease_keys, style }, to)?);
+        return Ok(json::write(&json::Show { facts, lock, diagnosis, lease_keys, style }, to)?);
     }
     let summary = [
         table::text(lock.name(), style),
@@ -259,7 +260,8 @@ mod tests {
     fn shown(model: &Model, name: &[u8], told: &KeysOfLeases, format: Format) -> String {
         let mut out = Vec::new();
         let facts = model.shown();
-        print(facts, facts.lock_named(name).unwrap(), told, format, Style::default(), &mut out).unwrap();
+        print(facts, facts.lock_named(name).unwrap(), model.diagnosis(), told, format, Style::default(), &mut out)
+            .unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -140,7 +140,7 @@ impl<'a> LockView<'a> {
             Made::Alone(_) => None,
         };
         let keys = group.into_iter().flat_map(|group| group.members.iter());
-        keys.filter_map(move |place| key_at(facts, family, place)).filter(|key| key.is_detached())
+        keys.filter_map(move |place| key_at(facts, family, place)).filter(KeyView::is_detached)
     }
 
     /// Whether its holders are to have leases of etcd. A Kubernetes lease carries its time in its

@@ -82,7 +82,8 @@ pub struct Denied<'a> {
 }
 
 impl<'a> Denied<'a> {
-    fn of(denied: &'a event::Denied, style: Style) -> Self {
+    /// A range with its reason.
+    pub fn of(denied: &'a event::Denied, style: Style) -> Self {
         Self { prefix: style.text(denied.range.label()), user: &denied.user, why: &denied.why }
     }
 }

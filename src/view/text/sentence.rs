@@ -75,16 +75,15 @@ fn quoted(bytes: &[u8]) -> String {
         return String::from_utf8_lossy(bytes).into_owned();
     }
     let harmless = std::str::from_utf8(bytes).ok().filter(|text| escape_text(text).replace("\\\\", "\\") == **text);
-    match harmless {
-        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
-        None => {
-            let each = bytes.iter().map(|&byte| match byte {
-                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-                b' '..=b'~' => char::from(byte).to_string(),
-                _ => format!("\\x{byte:02x}"),
-            });
-            format!("$'{}'", each.collect::<String>())
-        }
+    if let Some(text) = harmless {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        let each = bytes.iter().map(|&byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            b' '..=b'~' => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", each.collect::<String>())
     }
 }
 
