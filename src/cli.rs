@@ -96,6 +96,7 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man => document::man(&mut out)?,
         Command::Keys => document::keys(&mut out)?,
+        Command::Doctor(args) if args.list => document::findings(&mut out)?,
         Command::Demo(args) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;

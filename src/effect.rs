@@ -3,9 +3,9 @@
 //! The other half of the seam. The runtime carries effects out and reports what they led to
 //! as observations; nothing in the core waits for one.
 
-use crate::domain::LeaseId;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
+use crate::domain::{LeaseId, Sentence};
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -18,6 +18,8 @@ pub enum Effect {
     Order(Order),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
+    /// The same with a command, its values quoted for a shell.
+    CopyCommand(Sentence),
     /// Capture the mouse, or leave it to the terminal.
     CaptureMouse(bool),
     /// Stop the program's job, as Ctrl-Z does in a shell.

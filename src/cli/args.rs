@@ -71,7 +71,7 @@ pub enum Command {
     /// LOCK is the name as `ls` prints it. Leases of the whole queue are asked for their TTL.
     ///
     /// The first field says what the line is. lock: name, layout, family, state, number of
-    /// waiters, findings. holder and waiter: position, key, lease, create_revision, revision it
+    /// waiters, findings. verdict: a sentence. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
     Show(ShowArgs),
     /// List leases: TTL, keys, what each holds and waits for
@@ -180,6 +180,9 @@ pub struct DoctorArgs {
     /// Exit with 8 when something as bad as this is found: info, warn, error
     #[arg(long, value_name = "SEVERITY", value_enum, default_value_t, hide_possible_values = true)]
     pub fail_on: FailOn,
+    /// Print all that can be found as a document, and look at nothing
+    #[arg(long)]
+    pub list: bool,
     /// Watch renewals and changes for this long first
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,

@@ -13,11 +13,11 @@ use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::Denied;
-use crate::model::{Diagnosis, Facts, KeyView, LockView};
+use crate::model::{self, Diagnosis, Facts, KeyView, LockView};
 use crate::nearest::near;
 use crate::runtime;
 use crate::source::Watching;
-use crate::view::text::{escape, unescape};
+use crate::view::text::{escape, unescape, verdict};
 
 /// How many names are offered when there is no lock of the wanted one.
 const OFFERED: usize = 5;
@@ -180,9 +180,11 @@ pub fn print(
         .map(|waiter| member("waiter", waiter.position, waiter.waits_for.to_string(), &waiter.key, style));
     let rest =
         others.iter().flat_map(|(lease, keys)| keys.iter().map(|key| [table::lease(*lease), table::text(key, style)]));
+    let verdict = verdict(&model::verdict(facts, &lock));
     if format == Format::Simple {
         // The first word of a line says what the line is, so that one grep finds each kind.
         table::line(&with_kind("lock", summary), to)?;
+        table::line(&with_kind("verdict", [verdict]), to)?;
         for row in holders.chain(waiters) {
             table::line(&row, to)?;
         }
@@ -195,6 +197,7 @@ pub fn print(
     let right = |name| Column(name, Align::Right);
     let columns = [left("LOCK"), left("LAYOUT"), left("FAMILY"), left("STATE"), right("WAITERS"), left("FINDINGS")];
     table::print(format, columns, [summary], to)?;
+    table::print(format, [left("VERDICT")], [[verdict]], to)?;
     let columns = [
         left("ROLE"),
         right("POSITION"),
@@ -276,6 +279,8 @@ mod tests {
         let document: Value = serde_json::from_str(&shown(&model, b"/a", &told, Format::Json)).unwrap();
         assert_eq!(document["lock"]["name"], "/a");
         assert_eq!(document["lock"]["holder"]["token"], 5);
+        let verdict = "held: the time of its lease was not asked; nobody waits; the lease also holds 1 other lock";
+        assert_eq!(document["verdict"], verdict);
         let expected = json!([{"lease": "694d82254d5fa305", "keys": ["/b/694d82254d5fa305", "/far"]}]);
         assert_eq!(document["lease_keys"], expected);
     }
@@ -284,16 +289,16 @@ mod tests {
     fn each_line_says_what_it_is() {
         let text = shown(&sample::locks(), b"/jobs/reindex", &KeysOfLeases::new(), Format::Simple);
         let kinds: Vec<_> = text.lines().map(|line| line.split('\t').next().unwrap()).collect();
-        assert_eq!(kinds, ["lock", "holder", "waiter"]);
+        assert_eq!(kinds, ["lock", "verdict", "holder", "waiter"]);
         let waiter = "waiter\t1\t/jobs/reindex/694d82254d5fa307\t694d82254d5fa307\t83010\t83004\t-\t-\t-\t-";
-        assert_eq!(text.lines().nth(2).unwrap(), waiter);
+        assert_eq!(text.lines().nth(3).unwrap(), waiter);
     }
 
     #[test]
     fn a_table_has_the_lock_its_queue_and_what_else_hangs_on_its_leases() {
         let told = KeysOfLeases::from([(FIRST, vec!["/far".into()])]);
         let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
-        let headers = ["| LOCK ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
+        let headers = ["| LOCK ", "| VERDICT ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
         assert!(headers.iter().all(|header| text.contains(header)), "{text}");
     }
 

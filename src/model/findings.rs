@@ -5,6 +5,7 @@
 //! table. Rules read what the model remembers and remember nothing themselves.
 
 mod detached_lease;
+mod document;
 mod foreign_key;
 mod holder_not_renewing;
 mod holder_without_lease;
@@ -18,6 +19,8 @@ use hashbrown::HashMap;
 use crate::domain::{Key, LeaseId, MemberId, Millis, Sentence};
 
 use super::{Facts, LockView, Since};
+
+pub use document::document;
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[

@@ -313,6 +313,7 @@ impl Session {
                     Ok(())
                 }
                 Effect::Copy(text) => self.terminal.copy(&text),
+                Effect::CopyCommand(command) => self.terminal.copy(&view::text::command(&command)),
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {
                     self.drawn.version = None;

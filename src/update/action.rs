@@ -218,9 +218,9 @@ mod tests {
         assert_eq!(world.listed(), ["/b", "/a", "/c"], "most waiters first");
         world.keys("S");
         assert_eq!(world.listed(), ["/c", "/a", "/b"]);
-        world.keys("s");
+        world.keys("ss");
         assert_eq!((world.model.ui.sort, world.listed()), (Sort::Name, ["/a", "/b", "/c"].map(String::from).to_vec()));
-        for sort in [Sort::Held, Sort::Ttl, Sort::Handovers, Sort::Wait] {
+        for sort in [Sort::Held, Sort::Ttl, Sort::Handovers, Sort::Weight, Sort::Wait] {
             world.keys("s");
             assert_eq!((world.model.ui.sort, world.model.ui.reversed), (sort, false));
         }

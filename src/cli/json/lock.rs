@@ -6,7 +6,8 @@ use super::lease::LeaseKeys;
 use super::{Each, Head, Key, Style, Text};
 use crate::domain::Revision;
 use crate::event;
-use crate::model::{Diagnosis, Facts, KeyView, LockView, Waiter};
+use crate::model::{self, Diagnosis, Facts, KeyView, LockView, Waiter};
+use crate::view::text::verdict;
 
 /// The document of `ls`.
 pub struct Locks<'a> {
@@ -62,11 +63,13 @@ impl Serialize for Show<'_> {
             #[serde(flatten)]
             head: Head,
             lock: Lock<'a>,
+            verdict: String,
             lease_keys: &'a [LeaseKeys<'a>],
         }
         Document {
             head: Head::of(self.facts),
             lock: Lock { lock: self.lock, diagnosis: self.diagnosis, style: self.style, whole: true },
+            verdict: verdict(&model::verdict(self.facts, &self.lock)),
             lease_keys: &self.lease_keys,
         }
         .serialize(to)

@@ -21,6 +21,11 @@ pub fn sentence(sentence: &Sentence) -> String {
         .collect()
 }
 
+/// The clauses of a verdict as one sentence.
+pub fn verdict(clauses: &[Sentence]) -> String {
+    clauses.iter().map(sentence).collect::<Vec<_>>().join("; ")
+}
+
 fn said(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Key(key) => escape(key),
