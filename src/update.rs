@@ -35,7 +35,9 @@ pub fn update(model: &mut Model, event: Event) -> Effects {
             Effects::new()
         }
         Event::Observed(observed) => {
+            let at = observed.at;
             observation::observe(model.live_mut(), observed);
+            model.look_again(at);
             Effects::new()
         }
         Event::Tick(now) => tick::tick(model, now),
