@@ -28,6 +28,7 @@ mod replay;
 mod settle;
 pub mod timeline;
 pub mod ui;
+pub mod wait_for;
 
 pub use blast::BlastRadius;
 pub use cause::Cause;
@@ -42,6 +43,7 @@ pub use look::{KeyView, LeaseView, LockView, Waiter};
 pub use play::Play;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
+pub use wait_for::WaitFor;
 
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
