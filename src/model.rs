@@ -34,6 +34,7 @@ pub use blast::BlastRadius;
 pub use cause::Cause;
 pub use checkup::Checkup;
 pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
+pub use cluster::{Behind, Cluster, LeaderChange, MemberFacts, Role};
 pub use facts::{Facts, Lead};
 pub use findings::{Diagnosis, Finding, Severity};
 pub use lease::{Renewal, TtlState};

@@ -1,7 +1,7 @@
 //! A fact about the cluster arrives.
 
 use crate::domain::{Alarm, Status, Timestamp};
-use crate::event::{Denied, NoStatus, Observation, Stamped, WatchLoss};
+use crate::event::{Denied, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
 /// Takes one fact in. What is asked again and again and answered as before is no news: the
@@ -15,6 +15,10 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             if changed {
                 facts.link.since = at;
             }
+            facts.link.lost_since = match state {
+                LinkState::Retrying { .. } => facts.link.lost_since.or(Some(at)),
+                LinkState::Connecting | LinkState::Live { .. } => None,
+            };
             facts.link.state = state;
             changed
         }
