@@ -68,6 +68,14 @@ pub enum Observation {
         /// Why the rest is not, if there is a rest.
         why: Option<String>,
     },
+    /// A part of what etcd still has of one lock's past, read from its revisions. It says
+    /// nothing about what is there now.
+    Past {
+        /// The lock's name.
+        lock: Key,
+        /// What is told of it.
+        part: Past,
+    },
     /// The server refuses to let this user read a range.
     Denied(Denied),
     /// The ids of all leases, as one member knows them.
@@ -178,6 +186,44 @@ pub struct Change {
     pub revision: Revision,
     /// What happened to which key.
     pub event: KeyEvent,
+}
+
+/// A part of one lock's past. They come in this order: `Begun`, `Listed` pages when something
+/// can have been there before, `Changes`, `Ended`; in between a compaction may take what was
+/// not told yet: then `Compacted` comes with new `Listed` pages, and it goes on behind them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Past {
+    /// It begins.
+    Begun {
+        /// The first revision that is told of.
+        since: Revision,
+        /// The last one: that of the store when it was asked.
+        to: Revision,
+        /// The compaction that keeps what was before from being told; `None` when it was not
+        /// wanted, or when there is nothing before.
+        compacted: Option<Revision>,
+    },
+    /// What was there before the changes that follow.
+    Listed(ListPage),
+    /// Changes, whole revisions in their order.
+    Changes {
+        /// The changes of the lock's keys.
+        changes: Vec<Change>,
+        /// Which leases of the keys that went in them outlived all that is told.
+        alive: Vec<LeaseId>,
+    },
+    /// Revisions were compacted before they could be told.
+    Compacted {
+        /// Everything up to this one was told.
+        from: Revision,
+        /// The compaction: the keys are listed anew as they were at this revision.
+        to: Revision,
+    },
+    /// Nothing more is told.
+    Ended {
+        /// Why the rest is not, if there is a rest.
+        why: Option<String>,
+    },
 }
 
 /// How a watch ended.

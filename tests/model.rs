@@ -3,6 +3,8 @@
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
 #[path = "model/fixtures.rs"]
 mod fixtures;
+#[path = "model/handoffs.rs"]
+mod handoffs;
 #[path = "model/happenings.rs"]
 mod happenings;
 #[path = "model/order.rs"]

@@ -65,6 +65,12 @@ impl Intake {
         }
     }
 
+    /// The revision at which a hold began that is first seen by this; `None` when it may have
+    /// begun earlier.
+    pub fn turn(self) -> Option<Revision> {
+        self.how.is_event().then_some(self.revision)
+    }
+
     /// When the hold of a key began that has held since it is known.
     pub fn began(self, entry: &Entry) -> Option<Since> {
         match self.how {
@@ -278,7 +284,7 @@ impl Facts {
         }
         self.end_hold(intake, lock_ix, former, Cause::Released);
         if after.is_some() {
-            self.begin_hold(intake, lock_ix, party, since);
+            self.begin_hold(intake, lock_ix, party, since, intake.turn());
             return;
         }
         if let Some(lock) = self.locks.get_mut(lock_ix.0) {

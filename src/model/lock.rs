@@ -59,6 +59,8 @@ pub struct Hold {
     pub lease: LeaseId,
     /// Its create_revision: the fencing token.
     pub create_revision: Revision,
+    /// The revision at which it came first; `None` when nobody saw that.
+    pub from: Option<Revision>,
     /// When it came first; `None` when that was told long after and nobody knows the time.
     pub began: Option<Since>,
     /// How long it waited for that, when its enqueueing was seen.
@@ -68,11 +70,12 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub(super) fn new(party: &Party, began: Option<Since>, waited: Option<Millis>) -> Self {
+    pub(super) fn new(party: &Party, from: Option<Revision>, began: Option<Since>, waited: Option<Millis>) -> Self {
         Self {
             key: party.key.clone(),
             lease: party.lease,
             create_revision: party.create_revision,
+            from,
             began,
             waited,
             ended: None,

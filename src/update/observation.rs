@@ -68,6 +68,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             false
         }
         Observation::ReplayEnded { through, .. } => facts.end_replay(through),
+        Observation::Past { .. } => false,
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
