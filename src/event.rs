@@ -38,6 +38,7 @@ pub struct Stamped<T> {
 
 /// One fact about the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Observation {
     /// The connection changed.
     Link(LinkState),
@@ -99,6 +100,7 @@ pub enum Observation {
 
 /// Why a member says nothing of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoStatus {
     /// It could not be asked, or did not answer in time.
     Unreachable(String),
@@ -127,6 +129,7 @@ impl fmt::Display for NoStatus {
 
 /// The state of the connection to the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkState {
     /// No endpoint has answered yet.
     #[default]
@@ -182,6 +185,7 @@ pub struct Change {
 
 /// How a watch ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WatchLoss {
     /// The revisions up to `at` were compacted before they were seen.
     Compacted {
