@@ -61,9 +61,9 @@ pub enum Observation {
     /// What was skipped, told afterwards: changes in the order of their revisions, whole
     /// revisions only, all of them older than the list that was read instead. They say nothing
     /// about what is there now.
-    Replayed(Vec<Change>),
+    Filled(Vec<Change>),
     /// No more of what was skipped follows.
-    ReplayEnded {
+    FillEnded {
         /// Everything that was skipped up to this revision was told.
         through: Revision,
         /// Why the rest is not, if there is a rest.
@@ -193,7 +193,7 @@ pub enum WatchLoss {
         at: Revision,
     },
     /// More was missed than it is worth waiting for: what is there now is read at once. The
-    /// changes that are skipped by that follow as [`Observation::Replayed`], as far as the
+    /// changes that are skipped by that follow as [`Observation::Filled`], as far as the
     /// server still has them.
     Skipped {
         /// Everything up to this revision was seen.

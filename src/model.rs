@@ -23,7 +23,7 @@ mod pending;
 pub mod play;
 pub mod poll_plan;
 pub mod raft;
-mod replay;
+mod fill;
 mod settle;
 pub mod timeline;
 pub mod ui;

@@ -9,7 +9,7 @@ mod happenings;
 mod order;
 #[path = "model/queues.rs"]
 mod queues;
-#[path = "model/replay.rs"]
-mod replay;
+#[path = "model/fill.rs"]
+mod fill;
 #[path = "model/store.rs"]
 mod store;
