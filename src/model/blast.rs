@@ -35,13 +35,19 @@ pub struct Struck {
 impl BlastRadius {
     /// What a write would do by these facts.
     pub fn of(facts: &Facts, write: &Write) -> Self {
-        let mut keys = match write {
+        let keys = match write {
             Write::Revoke { lease } => facts.lease(*lease).map_or_else(Vec::new, |lease| {
                 lease.keys().iter().map(|key| (Key::from(key.key()), key.token())).collect()
             }),
             Write::Release { key, create_revision, .. } => vec![(key.clone(), *create_revision)],
             Write::MoveLeader { .. } | Write::Disarm(_) => Vec::new(),
         };
+        Self::of_keys(facts, write, keys)
+    }
+
+    /// What a write would do that takes these keys, which the cluster told of: some may be
+    /// outside of what is watched. Of those it is not known whether they are in a lock.
+    pub fn of_keys(facts: &Facts, write: &Write, mut keys: Vec<(Key, Revision)>) -> Self {
         keys.sort_unstable();
         let gone: BTreeSet<&[u8]> = keys.iter().map(|(key, _)| key.as_bytes()).collect();
         let mut locks: Vec<Struck> = gone
