@@ -40,7 +40,7 @@ pub enum Write {
 pub struct Confirmed {
     /// What is to be done.
     pub write: Write,
-    /// The keys that were to go, with their create_revisions, in the order of their names.
+    /// The keys that were to go, with their `create_revision`s, in the order of their names.
     pub shown: Vec<(Key, Revision)>,
 }
 
@@ -60,7 +60,7 @@ pub enum WriteResult {
     },
     /// Nothing was done: other keys are there than were shown.
     Changed {
-        /// The keys that are there now, with their create_revisions.
+        /// The keys that are there now, with their `create_revision`s.
         now: Vec<(Key, Revision)>,
     },
     /// Nothing was done: what it was to be done to is not there any more.
