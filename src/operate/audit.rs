@@ -29,15 +29,22 @@ const SCHEMA: &str = "lockscope-audit/1";
 /// How long a disk may take: a file on a network that went away can take for ever.
 const DISK: Duration = Duration::from_secs(5);
 
-/// A file that every write to a cluster is noted in. Clones are the same file.
+/// A file that every write to a cluster is noted in. It is opened anew for every write, so that it
+/// can be moved away meanwhile.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     path: Arc<Path>,
-    file: Arc<Mutex<Lines>>,
+}
+
+/// The file while a write is under way.
+#[derive(Clone, Debug)]
+struct Lines {
+    path: Arc<Path>,
+    file: Arc<Mutex<Tail>>,
 }
 
 #[derive(Debug)]
-struct Lines {
+struct Tail {
     file: File,
     /// Whether the last line lacks its end: the disk was full, or somebody was killed.
     torn: bool,
@@ -57,7 +64,7 @@ pub struct AuditError {
 /// is unknown.
 #[derive(Debug)]
 pub(super) struct Pending {
-    log: AuditLog,
+    lines: Lines,
     clock: Clock,
     /// The intent, whose id and words the result repeats.
     intent: Intent,
@@ -72,22 +79,9 @@ struct Intent {
 }
 
 impl AuditLog {
-    /// Opens a file to append to. One that is made here can be read and written by its owner only;
-    /// one that is there keeps its rights.
-    ///
-    /// # Errors
-    /// When it cannot be opened.
-    pub fn open(path: &Path) -> Result<Self, AuditError> {
-        let mut options = OpenOptions::new();
-        options.create(true).append(true);
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::OpenOptionsExt as _;
-            options.mode(0o600);
-        }
-        let file = options.open(path).map_err(|error| failed(path, &error))?;
-        let torn = is_torn(path);
-        Ok(Self { path: path.into(), file: Arc::new(Mutex::new(Lines { file, torn })) })
+    /// The audit log in this file, which need not be there yet.
+    pub fn at(path: &Path) -> Self {
+        Self { path: path.into() }
     }
 
     /// Notes what is about to be sent.
@@ -110,28 +104,49 @@ impl AuditLog {
             "what": intent.what,
             "before": told_before(before),
         });
-        self.append(line).await?;
-        Ok(Pending { log: self.clone(), clock: clock.clone(), intent, ended: false })
+        let path = Arc::clone(&self.path);
+        let lines = on_disk(&self.path, move || {
+            let lines = Lines::open(path)?;
+            lines.append(&line)?;
+            Ok(lines)
+        });
+        Ok(Pending { lines: lines.await?, clock: clock.clone(), intent, ended: false })
     }
+}
 
-    /// Appends a line and waits until the disk has it.
-    async fn append(&self, line: Value) -> Result<(), AuditError> {
-        let log = self.clone();
-        let written = tokio::task::spawn_blocking(move || log.append_now(&line));
-        match timeout(DISK, written).await {
-            Ok(Ok(written)) => written,
-            Ok(Err(_)) => Err(self.failed("the writer broke off")),
-            Err(_) => Err(self.failed(&format!("the disk did not answer within {} s", DISK.as_secs()))),
+/// Waits for the disk, though not for ever.
+async fn on_disk<T: Send + 'static>(
+    path: &Path,
+    work: impl FnOnce() -> Result<T, AuditError> + Send + 'static,
+) -> Result<T, AuditError> {
+    let failed = |why: String| Err(AuditError { path: path.to_owned(), why });
+    match timeout(DISK, tokio::task::spawn_blocking(work)).await {
+        Ok(Ok(written)) => written,
+        Ok(Err(_)) => failed("the writer broke off".into()),
+        Err(_) => failed(format!("the disk did not answer within {} s", DISK.as_secs())),
+    }
+}
+
+impl Lines {
+    /// Opens the file to append to. One that is made here can be read and written by its owner
+    /// only; one that is there keeps its rights.
+    fn open(path: Arc<Path>) -> Result<Self, AuditError> {
+        let mut options = OpenOptions::new();
+        options.create(true).append(true);
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::OpenOptionsExt as _;
+            options.mode(0o600);
         }
+        let file = options.open(&path).map_err(|error| failed(&path, &error))?;
+        let torn = is_torn(&path);
+        Ok(Self { path, file: Arc::new(Mutex::new(Tail { file, torn })) })
     }
 
-    fn append_now(&self, line: &Value) -> Result<(), AuditError> {
-        let mut lines = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        lines.append(line).map_err(|error| failed(&self.path, &error))
-    }
-
-    fn failed(&self, why: &str) -> AuditError {
-        AuditError { path: self.path.to_path_buf(), why: why.to_owned() }
+    /// Appends a line and has the disk take it.
+    fn append(&self, line: &Value) -> Result<(), AuditError> {
+        let mut tail = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        tail.append(line).map_err(|error| failed(&self.path, &error))
     }
 }
 
@@ -140,7 +155,8 @@ impl Pending {
     pub async fn end(mut self, outcome: &Outcome) -> Result<(), AuditError> {
         self.ended = true;
         let after = json!({"notes": outcome.notes, "result": told_after(&outcome.result)});
-        self.log.append(self.line(&after)).await
+        let (lines, line) = (self.lines.clone(), self.line(&after));
+        on_disk(&self.lines.path, move || lines.append(&line)).await
     }
 
     fn line(&self, after: &Value) -> Value {
@@ -163,13 +179,13 @@ impl Drop for Pending {
         }
         let why = "broken off while it was under way";
         let after = json!({"notes": [], "result": told_after(&WriteResult::Unknown { why: why.into() })});
-        if let Err(error) = self.log.append_now(&self.line(&after)) {
+        if let Err(error) = self.lines.append(&self.line(&after)) {
             warn!(%error, "the audit log lacks the result of a write");
         }
     }
 }
 
-impl Lines {
+impl Tail {
     fn append(&mut self, line: &Value) -> io::Result<()> {
         // One call for the whole line: others may append to the same file.
         let start = if self.torn { "\n" } else { "" };

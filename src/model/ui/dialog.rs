@@ -156,8 +156,8 @@ impl Dialog {
     /// A command: the one that does the same as the write, or, where nobody knows what came of
     /// it, one that shows it.
     pub fn command(&self) -> Sentence {
-        match (&self.stage, self.write()) {
-            (Stage::Over(WriteResult::Unknown { .. }), write) => how_to_look(write),
+        match &self.stage {
+            Stage::Over(WriteResult::Unknown { .. }) => self.radius.look.clone(),
             _ => self.radius.etcdctl.clone(),
         }
     }
@@ -268,16 +268,6 @@ impl Dialog {
             self.news = Some(News { at_confirmation, fresh: BTreeSet::new(), gone: 0 });
             self.line = Line::default();
         }
-    }
-}
-
-/// A command that shows whether a write was done.
-fn how_to_look(write: &Write) -> Sentence {
-    match write {
-        Write::Revoke { lease } => Sentence::new("etcdctl lease timetolive {lease} --keys").with("lease", *lease),
-        Write::Release { key, .. } => Sentence::new("etcdctl get {key} --write-out=fields").with("key", key.clone()),
-        Write::MoveLeader { .. } => Sentence::new("etcdctl endpoint status --cluster --write-out=table"),
-        Write::Disarm(_) => Sentence::new("etcdctl alarm list"),
     }
 }
 
