@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::play::{Order, PlayPicture};
 use crate::domain::raft::{Fault, RaftPicture};
+use crate::domain::write::{Write, WriteId, WriteResult};
 use crate::domain::{
     Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Term,
     Timestamp,
@@ -104,6 +105,35 @@ pub enum Observation {
     Play(Box<PlayPicture>),
     /// What an order to them led to: nothing to say, or why it could not be done.
     OrderDone(Order, Result<(), String>),
+    /// All that hangs on a lease, as the cluster answered when it was asked.
+    LeaseKeys(LeaseId, OnLease),
+    /// What came of a write that a person confirmed.
+    WriteDone(Box<WriteDone>),
+}
+
+/// What hangs on a lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnLease {
+    /// There is no such lease.
+    Gone,
+    /// All of its keys with their create_revisions, in the order of their names, whether they
+    /// are watched or not.
+    Keys(Vec<(Key, Revision)>),
+    /// The cluster did not tell: the reason, as one line.
+    NotTold(String),
+}
+
+/// What came of a write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteDone {
+    /// Which one.
+    pub id: WriteId,
+    /// What was to be done, for whoever did not ask for it.
+    pub write: Write,
+    /// What came of it.
+    pub result: WriteResult,
+    /// What is worth knowing beside it, a line each.
+    pub notes: Vec<String>,
 }
 
 /// Why a member says nothing of itself.

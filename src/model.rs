@@ -112,6 +112,11 @@ impl Model {
         (self.frozen.as_deref().unwrap_or(&self.facts), &mut self.ui)
     }
 
+    /// The facts as they are now, and the state of the screen to change.
+    pub const fn live_and_ui(&mut self) -> (&Facts, &mut Ui) {
+        (&self.facts, &mut self.ui)
+    }
+
     /// Whether this is an embedded cluster, to which things can be done and which tells all of
     /// its Raft state.
     pub const fn is_embedded(&self) -> bool {
@@ -167,6 +172,8 @@ impl Model {
     pub fn next_tick(&self) -> Option<Timestamp> {
         let settling = self.ui.next_settling(self.shown()).into_iter().chain(self.checkup.due(self.shown()));
         self.facts.next_deadline().into_iter().chain(settling).min()
+        let dialog = self.ui.dialog.as_ref().and_then(|dialog| dialog.due());
+        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).chain(dialog).min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened since;

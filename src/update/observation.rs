@@ -54,11 +54,14 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped. What a fault or an
-        // order led to is told to the person; of the rest the next picture tells.
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault, an
+        // order or a write led to is told to the person; of the rest the next picture tells, or
+        // the watch.
         Observation::WatchLost(WatchLoss::Transport { .. })
         | Observation::FaultDone(..)
-        | Observation::OrderDone(..) => false,
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
