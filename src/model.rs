@@ -10,8 +10,10 @@ pub mod checkup;
 pub mod cluster;
 pub mod facts;
 mod few;
+mod fill;
 pub mod findings;
 mod group;
+pub mod handoffs;
 mod holds;
 mod intake;
 pub mod keyspace;
@@ -24,18 +26,19 @@ mod pending;
 pub mod play;
 pub mod poll_plan;
 pub mod raft;
-mod replay;
 mod settle;
 pub mod timeline;
 pub mod ui;
 pub mod verdict;
+pub mod wait_for;
 
 pub use blast::BlastRadius;
 pub use cause::Cause;
 pub use checkup::Checkup;
-pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
+pub use cluster::{Behind, Cluster, LeaderChange, MemberFacts, Role};
 pub use facts::{Facts, Lead};
 pub use findings::{Diagnosis, Finding, Severity};
+pub use handoffs::{Handoff, Handoffs, Turn};
 pub use lease::{Renewal, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
@@ -44,6 +47,7 @@ pub use play::Play;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 pub use verdict::verdict;
+pub use wait_for::WaitFor;
 
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
@@ -109,6 +113,11 @@ impl Model {
         (self.frozen.as_deref().unwrap_or(&self.facts), &mut self.ui)
     }
 
+    /// The facts as they are now, and the state of the screen to change.
+    pub const fn live_and_ui(&mut self) -> (&Facts, &mut Ui) {
+        (&self.facts, &mut self.ui)
+    }
+
     /// Whether this is an embedded cluster, to which things can be done and which tells all of
     /// its Raft state.
     pub const fn is_embedded(&self) -> bool {
@@ -155,7 +164,8 @@ impl Model {
     /// When the model wants to be told the time: a lease is to be asked, a list or the diagnosis to
     /// be made anew, a message goes.
     pub fn next_tick(&self) -> Option<Timestamp> {
-        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).min()
+        let dialog = self.ui.dialog.as_ref().and_then(|dialog| dialog.due());
+        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).chain(dialog).min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened since;

@@ -5,6 +5,7 @@
 
 mod action;
 mod copying;
+mod dialog;
 mod faults;
 mod moving;
 mod navigating;
@@ -32,6 +33,16 @@ pub fn update(model: &mut Model, event: Event) -> Effects {
         Event::Observed(Stamped { at, what: Observation::OrderDone(order, result) }) => {
             model.live_mut().see_time(at);
             play::done(model, order, result);
+            Effects::new()
+        }
+        Event::Observed(Stamped { at, what: Observation::LeaseKeys(lease, answer) }) => {
+            model.live_mut().see_time(at);
+            dialog::told(model, lease, answer);
+            Effects::new()
+        }
+        Event::Observed(Stamped { at, what: Observation::WriteDone(done) }) => {
+            model.live_mut().see_time(at);
+            dialog::done(model, *done);
             Effects::new()
         }
         Event::Observed(observed) => {

@@ -115,6 +115,8 @@ pub enum Pane {
     Log,
     /// The help, above everything else.
     Help,
+    /// The dialog before a write, above even that.
+    Dialog,
 }
 
 impl Pane {
@@ -138,6 +140,7 @@ impl Pane {
         Self::Watch,
         Self::Log,
         Self::Help,
+        Self::Dialog,
     ];
 }
 

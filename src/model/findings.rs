@@ -4,6 +4,7 @@
 //! that explain it; lists, the screens, `doctor` and `docs/findings.md` are made from the same
 //! table. Rules read what the model remembers and remember nothing themselves.
 
+mod deadlock;
 mod detached_lease;
 mod document;
 mod foreign_key;
@@ -25,6 +26,7 @@ pub use document::document;
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
     holder_without_lease::RULE,
+    deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
     foreign_key::RULE,

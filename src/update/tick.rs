@@ -4,6 +4,8 @@ use crate::domain::Timestamp;
 use crate::effect::{Effect, Effects};
 use crate::model::Model;
 
+use super::dialog;
+
 /// Moves the model to `now`, and asks for the lease polls that are due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     // What is visible matters only when there is something to ask.
@@ -11,7 +13,8 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     let visible = if asks { model.ui.visible_leases(model.shown()) } else { Vec::new() };
     let due = model.live_mut().pass_time(now, &visible);
     model.settle(now);
-    if due.is_empty() { Effects::new() } else { vec![Effect::PollLeases(due)] }
+    let polls = (!due.is_empty()).then_some(Effect::PollLeases(due));
+    polls.into_iter().chain(dialog::tick(model)).collect()
 }
 
 #[cfg(test)]

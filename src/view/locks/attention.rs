@@ -238,7 +238,7 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         notes.push(Note { severity: Severity::Warn, about: b"cluster".into(), codes: Vec::new(), text, target: None });
     }
     if link.new_gaps() > 0 {
-        let why = if facts.is_replaying() { "what was missed is being told" } else { "events were not seen" };
+        let why = if facts.is_filling() { "what was missed is being told" } else { "events were not seen" };
         let text = format!("history has {}: {why}", quantity(link.new_gaps() as usize, "gap"));
         notes.push(Note { severity: Severity::Warn, about: b"watch".into(), codes: Vec::new(), text, target: None });
     }
