@@ -42,6 +42,7 @@ mod sample;
 mod show;
 mod stage;
 mod table;
+mod tree;
 mod unseen;
 mod wait;
 mod watch;

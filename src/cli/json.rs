@@ -22,6 +22,7 @@ mod doctor;
 mod harmless;
 mod lease;
 mod lock;
+mod tree;
 mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
@@ -30,6 +31,7 @@ pub use doctor::Doctor;
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
+pub use tree::{Forest, Tree};
 pub use watch::{Lines, cause, event, rfc3339};
 
 /// The version of the shapes.

@@ -109,6 +109,11 @@ impl Serialize for Told<'_> {
                 Value::Bytes(size) => map.serialize_entry(&format!("{name}_bytes"), size)?,
                 Value::Text(text) => map.serialize_entry(name, text)?,
                 Value::Word(word) => map.serialize_entry(name, word)?,
+                Value::Variables(variables) => {
+                    let variables: std::collections::BTreeMap<_, _> =
+                        variables.iter().map(|(name, value)| (name, value)).collect();
+                    map.serialize_entry(name, &variables)?;
+                }
             }
         }
         map.end()

@@ -1,0 +1,245 @@
+//! Who waits for whom, across locks: a tree below each root blocker, deadlocks first.
+
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use ratatui::text::Line;
+
+use super::canvas::Canvas;
+use super::client;
+use super::empty;
+use super::leases::{position, title};
+use super::list::List;
+use super::locks::row::length;
+use super::text::{cut_middle, escape_text, grouped, quantity};
+use super::theme::{Role, Theme};
+use super::widget::notice::notice;
+use super::widget::panel::Panel;
+use super::widget::table::{Cell, Column, Row, table};
+use super::widget::ttl::{renewal_forms, ttl_forms};
+use crate::domain::{LeaseId, Timestamp};
+use crate::input::{Pane, Target};
+use crate::model::ui::WaitsUi;
+use crate::model::ui::waits::{Called, WaitRow, WaitWhat};
+use crate::model::{Facts, Since};
+
+/// Where the tree stops going right: deeper rows stand below each other.
+const DEEPEST: usize = 5;
+/// How many clients of a circle are named.
+const NAMED: usize = 6;
+
+const COLUMNS: [Column; 7] = [
+    Column::new("CLIENT").at_least(12).at_most(36),
+    Column::new("WAITS FOR").at_least(12).fills(),
+    Column::new("HOLDS").at_least(12).fills(),
+    Column::new("FOR").right().steady(5),
+    Column::new("TTL").at_least(5).at_most(20),
+    Column::new("RENEWED").at_least(11).drop(0),
+    Column::new("BEHIND").right(),
+];
+
+/// What the screen needs besides the facts.
+pub struct Waits<'a> {
+    /// The rows, and how many wait in all.
+    pub ui: &'a WaitsUi,
+    /// The filter as it was typed.
+    pub filter: &'a str,
+    /// Where the list stands.
+    pub list: List<'a>,
+    /// The time that goes on while the screen is paused.
+    pub live_now: Timestamp,
+}
+
+impl Waits<'_> {
+    /// Draws the screen.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
+        let theme = canvas.theme;
+        let rows = self.ui.rows();
+        let capacity = area.height.saturating_sub(3);
+        let window = self.list.window(usize::from(capacity), rows.len());
+        let data = if rows.len() > usize::from(capacity) {
+            position(&window, rows.len())
+        } else {
+            String::from(if rows.is_empty() { "" } else { "the longest waits first" })
+        };
+        let panel = Panel::new(title("Waits", self.ui.shown(), self.ui.total(), self.filter, theme))
+            .data(theme.span(data, Role::Muted))
+            .focused(self.list.focused);
+        let inner = panel.draw(canvas, area);
+        canvas.hit_pane(area, Pane::Waits, capacity, rows.len());
+        if rows.is_empty() {
+            return self.draw_empty(canvas, inner, facts);
+        }
+        let shown: Vec<Row<'_>> = window
+            .filter_map(|at| Some((at, rows.get(at)?)))
+            .map(|(at, shown)| Row {
+                selected: self.list.selected == Some(at),
+                target: Some(Target::Wait(shown.id.clone())),
+                ..row(shown, facts, theme)
+            })
+            .collect();
+        table(canvas, inner, &COLUMNS, &shown);
+    }
+
+    fn draw_empty(&self, canvas: &mut Canvas<'_>, inner: Rect, facts: &Facts) {
+        let theme = canvas.theme;
+        let none_at_all = self.ui.total() == 0;
+        if !facts.link.listed || facts.link.is_denied() || !none_at_all {
+            return empty::draw(canvas, inner, facts, self.live_now, self.filter);
+        }
+        let muted = |text: &'static str| Line::from(theme.span(text, Role::Muted));
+        let lines = [
+            Line::from(theme.span("Nobody waits.", Role::Title)),
+            Line::default(),
+            muted("Who waits on a single key, or polls, leaves no trace in etcd."),
+            muted("1 shows the locks, 3 the leases"),
+        ];
+        notice(canvas, inner, &lines);
+    }
+}
+
+fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
+    let now = facts.now();
+    let lock = row.lock.as_ref().map_or(&[][..], |(_, name)| name.as_bytes());
+    Row::new(match &row.what {
+        WaitWhat::Circle { clients, certain, since, behind } => {
+            let (word, role) = if *certain { ("deadlock", Role::Error) } else { ("circle", Role::Warning) };
+            let head = format!("{} {word}", if *certain { theme.glyphs.lost } else { theme.glyphs.warning });
+            vec![
+                Cell::span(theme.span(head, role)),
+                circle_cell(clients, facts, theme),
+                Cell::new(""),
+                Cell::new(age(Some(*since), now)),
+                Cell::new(""),
+                Cell::new(""),
+                behind_cell(*behind, theme),
+            ]
+        }
+        WaitWhat::Client { called, leases, position, more, for_itself, since, behind } => {
+            let waits = if position.is_some() { waits_cell(lock, *more, *for_itself, theme) } else { Cell::new("") };
+            // What is known of the lease that lasts longest would hide one that ends.
+            let lease = called.lease;
+            let (ttl, renewed) = facts.key(&called.key).map_or_else(Default::default, |key| {
+                let renewal = facts.lease(lease).map(|lease| renewal_forms(lease.renewal(), theme));
+                let ttl = facts.lease(lease).map_or_else(|| key.ttl(), |lease| lease.ttl());
+                (ttl_forms(ttl, theme), renewal.unwrap_or_default())
+            });
+            vec![
+                client_cell(row.depth, called, position.is_some(), facts, theme),
+                waits,
+                holds_cell(leases, if position.is_none() { lock } else { &[] }, facts, theme),
+                Cell::new(age(*since, now)),
+                Cell::Forms(ttl),
+                Cell::Forms(renewed),
+                behind_cell(behind.all, theme),
+            ]
+        }
+        WaitWhat::Fold { count, is_open } => {
+            let text = match is_open {
+                true => format!("fold {} again", grouped_usize(*count)),
+                false => format!("{} {} more", theme.glyphs.ellipsis, grouped_usize(*count)),
+            };
+            let mut cells = vec![
+                Cell::span(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted)),
+                Cell::Name(lock, theme.style(Role::Muted)),
+            ];
+            cells.resize_with(COLUMNS.len(), || Cell::new(""));
+            cells
+        }
+    })
+}
+
+/// The spaces in front of a row, and where it hangs.
+fn indent(depth: usize, theme: &Theme) -> String {
+    let elbow = if depth > 0 { theme.glyphs.elbow } else { "" };
+    format!("{}{elbow}", " ".repeat(depth.saturating_sub(1).min(DEEPEST)))
+}
+
+/// A client's names, from the longest to the shortest.
+fn names(called: &Called, facts: &Facts, theme: &Theme) -> Vec<String> {
+    let owner = called.process.clone().or_else(|| facts.key(&called.key).and_then(|key| client::named(&key)));
+    let mut names = Vec::new();
+    if let Some(owner) = owner {
+        let owner = escape_text(&owner);
+        names.extend([24, 12, 8].map(|columns| cut_middle(&owner, columns, theme.glyphs.ellipsis).into_owned()));
+        names.dedup();
+    }
+    names.push(client::short(called.lease, &called.key).into_owned());
+    names
+}
+
+fn client_cell<'a>(depth: usize, called: &Called, waits: bool, facts: &Facts, theme: &Theme) -> Cell<'a> {
+    let (glyph, role) = if waits { (theme.glyphs.waiter, Role::Waiter) } else { (theme.glyphs.holder, Role::Holder) };
+    let indent = indent(depth, theme);
+    let form = |name: String| {
+        Line::from(vec![theme.span(indent.clone(), Role::Muted), theme.span(format!("{glyph} {name}"), role)])
+    };
+    Cell::Forms(names(called, facts, theme).into_iter().map(form).collect())
+}
+
+/// The circle in its order, closed: `a305 → 770a → a305`.
+fn circle_cell<'a>(clients: &[Called], facts: &Facts, theme: &Theme) -> Cell<'a> {
+    let arrow = format!(" {} ", theme.glyphs.crumb);
+    let short = |called: &Called| names(called, facts, theme).pop().unwrap_or_default();
+    let mut named: Vec<String> = clients.iter().take(NAMED).map(short).collect();
+    named.extend((clients.len() > NAMED).then(|| theme.glyphs.ellipsis.to_owned()));
+    named.extend(clients.first().map(short));
+    let forms = [named.join(&arrow), quantity(clients.len(), "client")];
+    Cell::Forms(forms.map(|text| Line::from(theme.span(text, Role::Text))).into())
+}
+
+fn waits_cell<'a>(lock: &'a [u8], more: usize, for_itself: bool, theme: &Theme) -> Cell<'a> {
+    if more == 0 && !for_itself {
+        return Cell::Name(lock, Style::new());
+    }
+    let form = |columns: usize| {
+        let mut spans = vec![theme.key(lock, columns, Role::Text)];
+        if more > 0 {
+            spans.push(theme.span(format!(" +{more}"), Role::Muted));
+        }
+        if for_itself {
+            spans.push(theme.span(format!(" {} itself", theme.glyphs.warning), Role::Warning));
+        }
+        Line::from(spans)
+    };
+    Cell::Forms([60, 40, 30, 24, 18, 12, 8].map(form).into())
+}
+
+/// The locks that its leases hold; of a key without a lease the one it leads.
+fn holds_cell<'a>(leases: &[LeaseId], own: &'a [u8], facts: &'a Facts, theme: &Theme) -> Cell<'a> {
+    let held = leases.iter().filter_map(|&lease| facts.lease(lease)).flat_map(|lease| lease.holds());
+    let mut names: Vec<&'a [u8]> = held.map(|lock| lock.name()).collect();
+    // The one that others wait for goes first.
+    if let Some(at) = names.iter().position(|name| *name == own) {
+        names[..=at].rotate_right(1);
+    } else if !own.is_empty() && leases.is_empty() {
+        names.push(own);
+    }
+    match names[..] {
+        [] => Cell::new(""),
+        [only] => Cell::Name(only, theme.style(Role::Holder)),
+        [first, ..] => {
+            let form = |columns: usize| {
+                Line::from(vec![
+                    theme.key(first, columns, Role::Holder),
+                    theme.span(format!(" +{}", names.len() - 1), Role::Muted),
+                ])
+            };
+            Cell::Forms([60, 40, 30, 24, 18, 12, 8].map(form).into())
+        }
+    }
+}
+
+fn behind_cell<'a>(behind: usize, theme: &Theme) -> Cell<'a> {
+    if behind == 0 {
+        return Cell::span(theme.span("-", Role::Muted));
+    }
+    Cell::new(grouped_usize(behind))
+}
+
+fn grouped_usize(number: usize) -> String {
+    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+}
+
+fn age(since: Option<Since>, now: Timestamp) -> String {
+    since.map_or_else(String::new, |since| length(since, now))
+}
