@@ -25,6 +25,7 @@ pub mod poll_plan;
 pub mod raft;
 mod replay;
 mod settle;
+mod theft;
 pub mod timeline;
 pub mod ui;
 
@@ -38,6 +39,7 @@ pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
 pub use look::{KeyView, LeaseView, LockView, Waiter};
 pub use play::Play;
+pub use theft::Theft;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 

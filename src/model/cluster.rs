@@ -67,6 +67,16 @@ impl MemberFacts {
         }
     }
 
+    /// What to call it: its name, or its id while it has none.
+    pub fn label(&self) -> String {
+        if self.member.name.is_empty() { self.member.id.to_string() } else { self.member.name.clone() }
+    }
+
+    /// What it said last, while it answers.
+    pub fn answer(&self) -> Option<&Status> {
+        self.status.as_ref().filter(|_| self.error.is_none())
+    }
+
     /// Whether it is there, as far as is known: it said something of itself, or that it may not
     /// be asked.
     pub const fn is_up(&self) -> bool {
