@@ -8,6 +8,7 @@ mod alarm;
 mod corrupt;
 mod db_near_quota;
 mod denied;
+mod deadlock;
 mod detached_lease;
 mod foreign_key;
 mod holder_lost;
@@ -53,6 +54,7 @@ pub const RULES: &[Rule] = &[
     holder_without_lease::RULE,
     stolen::RULE,
     queue_stuck::RULE,
+    deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
     foreign_key::RULE,

@@ -54,20 +54,24 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped. What a fault or an
-        // order led to is told to the person; of the rest the next picture tells.
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault, an
+        // order or a write led to is told to the person; of the rest the next picture tells, or
+        // the watch.
         Observation::WatchLost(WatchLoss::Transport { .. })
         | Observation::FaultDone(..)
-        | Observation::OrderDone(..) => false,
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
         }
-        Observation::Replayed(changes) => {
-            facts.take_replayed(at, changes);
+        Observation::Filled(changes) => {
+            facts.take_filled(at, changes);
             false
         }
-        Observation::ReplayEnded { through, .. } => facts.end_replay(through),
+        Observation::FillEnded { through, .. } => facts.end_fill(through),
+        Observation::Past { .. } => false,
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
