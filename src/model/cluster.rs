@@ -275,8 +275,14 @@ impl Cluster {
     }
 
     fn note_height(&mut self, at: Timestamp, index: RaftIndex) {
-        if self.heights.back().is_some_and(|&(last, highest)| at < last + HEIGHTS_APART || index <= highest) {
+        if self.heights.back().is_some_and(|&(last, highest)| at <= last || index <= highest) {
             return;
+        }
+        // The newest one is kept whenever it came, the others at some distance.
+        if let [.., (before, _), (last, _)] = self.heights.make_contiguous()
+            && *last < *before + HEIGHTS_APART
+        {
+            self.heights.pop_back();
         }
         if self.heights.len() == REMEMBERED_HEIGHTS {
             self.heights.pop_front();

@@ -30,9 +30,9 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         known.or_else(|| id.map(|id| id.to_string())).unwrap_or_else(|| "nobody".into())
     };
     let words = if recent > 1 {
-        "{to} leads since {ago} ago, before that {from}: TTLs were refreshed at term {term}; {count} changes in 10 min"
+        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} changes in 10 min"
     } else {
-        "{to} leads since {ago} ago, before that {from}: TTLs were refreshed at term {term}"
+        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}"
     };
     let evidence = Sentence::new(words)
         .with("to", name(last.to))
@@ -59,12 +59,13 @@ mod tests {
         scene.pass(1_000);
         assert_eq!(
             scene.evidence("leader-changed"),
-            "c leads since 1s ago, before that a: TTLs were refreshed at term 6"
+            "c leads for 1s, before that a: TTLs were refreshed at term 6"
         );
         scene.says(2, follower(7, 2, 902));
+        scene.pass(1_000);
         assert_eq!(
             scene.evidence("leader-changed"),
-            "b leads since 0s ago, before that c: TTLs were refreshed at term 7; 2 changes in 10 min"
+            "b leads for 1s, before that c: TTLs were refreshed at term 7; 2 changes in 10 min"
         );
         scene.pass(121_000);
         assert_eq!(scene.infos(), [""; 0]);

@@ -53,7 +53,7 @@ mod tests {
         assert_eq!(scene.codes(), ["learner-behind"]);
         assert_eq!(
             scene.evidence("learner-behind"),
-            "learner has 49 % of the log, 1,007 entries behind since 7s: too few to be promoted"
+            "learner has 49 % of the log, 1,007 entries behind since 6s: too few to be promoted"
         );
         scene.says(4, follower(4, 1, 2_007));
         assert_eq!(scene.codes(), [""; 0]);

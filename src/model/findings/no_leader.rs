@@ -19,7 +19,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     let cluster = &facts.cluster;
     let answering = cluster.members().iter().filter(|member| member.answer().is_some()).count();
     let evidence = Sentence::new(
-        "no leader for {since}, by {answering} of {members}, in term {term}: no lock changes hands, no lease runs out",
+        "no leader for {since} in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out",
     )
     .with("since", facts.now().since(since))
     .with("answering", i64::try_from(answering).unwrap_or(i64::MAX))
@@ -54,7 +54,7 @@ mod tests {
         assert_eq!(scene.codes(), ["no-leader"]);
         assert_eq!(
             scene.evidence("no-leader"),
-            "no leader for 5s, by 2 of 3 members, in term 5: no lock changes hands, no lease runs out"
+            "no leader for 5s in term 5, though 3 of 3 members answer: no lock changes hands, no lease runs out"
         );
         scene.says(1, follower(6, 1, 901));
         assert_eq!(scene.codes(), [""; 0], "somebody leads again");
@@ -63,7 +63,9 @@ mod tests {
     #[test]
     fn one_look_that_finds_no_leader_says_so_at_once() {
         let mut scene = Scene::of_three();
-        scene.says(1, follower(5, 0, 900));
+        for member in [1, 2] {
+            scene.says(member, follower(5, 0, 900));
+        }
         assert_eq!(scene.codes(), [""; 0]);
         assert_eq!(scene.codes_at_one_look(), ["no-leader"]);
     }

@@ -9,7 +9,7 @@ pub(super) const RULE: Rule = Rule {
     severities: &[Severity::Error],
     when: "the alarm NOSPACE is raised",
     why: "Nobody can join a queue, because puts and grants fail on all members; who holds can still renew and let go.",
-    advice: "Compact, defragment every member, then disarm the alarm; it does not go by itself.",
+    advice: "Compact, defragment every member, then disarm the alarm; it does not go by itself. What is in use has to be deleted first, or the quota raised.",
     source: "etcd `server/etcdserver/apply/apply.go`: applierV3Capped; etcd-io/etcd 14497, 17318",
     look: Look::All(look),
 };

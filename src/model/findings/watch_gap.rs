@@ -26,7 +26,7 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     let words = match to {
         _ if gap.is_none() => "events were not seen; {gaps} in all",
         Revision(0) => "the history after revision {from} is another store's; {gaps} in all",
-        _ if facts.is_replaying() => "what happened between revisions {from} and {to} is being told; {gaps} in all",
+        _ if facts.is_filling() => "what happened between revisions {from} and {to} is being told; {gaps} in all",
         _ => "events between revisions {from} and {to} were not seen; {gaps} in all",
     };
     let gaps = crate::domain::Value::Count(facts.link.new_gaps() as usize, "gap");
