@@ -173,9 +173,8 @@ impl Model {
     /// be made anew, a message goes.
     pub fn next_tick(&self) -> Option<Timestamp> {
         let settling = self.ui.next_settling(self.shown()).into_iter().chain(self.checkup.due(self.shown()));
-        self.facts.next_deadline().into_iter().chain(settling).min()
         let dialog = self.ui.dialog.as_ref().and_then(|dialog| dialog.due());
-        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).chain(dialog).min()
+        self.facts.next_deadline().into_iter().chain(settling).chain(dialog).min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened since;
