@@ -103,6 +103,16 @@ pub fn thresholds(said: &Findings) -> Thresholds {
         long_hold: length(said.long_hold, usual.long_hold),
         long_hold_medians: said.long_hold_medians.unwrap_or(usual.long_hold_medians),
         long_ttl: length(said.long_ttl, usual.long_ttl),
+        lost_holder: length(said.lost_holder, usual.lost_holder),
+        leader_change: length(said.leader_change, usual.leader_change),
+        leaderless: length(said.leaderless, usual.leaderless),
+        silent: length(said.silent, usual.silent),
+        link_lost: length(said.link_lost, usual.link_lost),
+        lag: length(said.lag, usual.lag),
+        lag_entries: said.lag_entries.map_or(usual.lag_entries, u64::from),
+        near_quota: said.near_quota.map_or(usual.near_quota, i64::from),
+        stuck: length(said.stuck, usual.stuck),
+        stuck_longest: said.stuck_longest.map_or(usual.stuck_longest, i64::from),
     }
 }
 

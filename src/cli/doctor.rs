@@ -35,7 +35,9 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     lacks.extend(reading.members_or_self().await);
     let facts = reading.facts();
     lacks.extend(unseen(facts, args.length.is_some()));
-    let diagnosis = Diagnosis::of(facts, &runtime::thresholds(&config.findings));
+    let thresholds = runtime::thresholds(&config.findings);
+    let thresholds = if args.length.is_some() { thresholds } else { thresholds.at_one_look() };
+    let diagnosis = Diagnosis::of(facts, &thresholds);
     let format = config.output.format.unwrap_or(Format::Simple);
     print(facts, &diagnosis, &lacks, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;

@@ -27,7 +27,7 @@ pub async fn run(args: &LsArgs, config: &Config, to: &mut impl Write) -> Result<
         TtlPolicy::None => {}
     }
     let format = config.output.format.unwrap_or(Format::Simple);
-    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings));
+    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
     print(reading.facts(), &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
     reading.end(to)
 }

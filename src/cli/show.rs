@@ -65,7 +65,7 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.poll_with_keys(&asked, &mut told).await;
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
-    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings));
+    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
     print(reading.facts(), lock, &diagnosis, &told, Shown { format, style, tree: args.tree }, to)?;
     reading.end(to)
 }

@@ -107,7 +107,7 @@ impl Layer {
         refuse_unknown(text, path, table.get_ref(), &names)?;
         let section = table.get_ref().get("findings").and_then(|section| section.get_ref().as_table());
         if let Some(section) = section {
-            refuse_unknown(text, path, section, &Findings::NAMES)?;
+            refuse_unknown(text, path, section, Findings::NAMES)?;
         }
         toml::from_str(text).map_err(|error| invalid(&error))
     }
@@ -227,11 +227,11 @@ pub(super) mod de {
         from.deserialize_any(Count).map(Some)
     }
 
-    /// So many times something.
-    pub fn times<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-        struct Times;
+    /// A number of things.
+    pub fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+        struct Number;
 
-        impl Visitor<'_> for Times {
+        impl Visitor<'_> for Number {
             type Value = u32;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -242,7 +242,7 @@ pub(super) mod de {
                 parse::count(&number.to_string(), 1, 1_000_000).map_err(E::custom)
             }
         }
-        from.deserialize_any(Times).map(Some)
+        from.deserialize_any(Number).map(Some)
     }
 
     /// One text, or a list of them.
@@ -331,7 +331,7 @@ mod tests {
         let layer = read("hex = true\n[findings]\nlong-hold = \"1m30s\"\nlong-hold-medians = 3").unwrap();
         assert_eq!(
             layer.findings,
-            Findings { long_hold: Some(Duration::from_secs(90)), long_hold_medians: Some(3), long_ttl: None }
+            Findings { long_hold: Some(Duration::from_secs(90)), long_hold_medians: Some(3), ..Findings::default() }
         );
         assert_eq!(
             read("[findings]\nlong-holt = \"1m\""),

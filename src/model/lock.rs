@@ -10,6 +10,7 @@ use crate::layout::Recognised;
 use super::cause::Cause;
 use super::group::GroupIx;
 use super::keyspace::KeyIx;
+use super::theft::Theft;
 use super::timeline::Party;
 
 /// How many holds of a lock are remembered.
@@ -102,6 +103,8 @@ pub struct History {
     marked: usize,
     /// How often the lock passed on, by time.
     pub handovers: Handovers,
+    /// How it was last taken from its holder by a put over its key.
+    pub theft: Option<Box<Theft>>,
 }
 
 impl History {

@@ -82,7 +82,7 @@ impl Locks<'_> {
     }
 
     /// The list on top, findings and watch below.
-    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
+    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (list, below) = bottom(area, lower_rows(area, percent(area.height, 25, 5), notes));
         let list = self.draw_verdict(canvas, list, facts);
         let oldest = self.draw_list(canvas, list, facts);
@@ -93,7 +93,7 @@ impl Locks<'_> {
     }
 
     /// The list on the left, the selected lock on the right, findings and watch below.
-    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
+    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (upper, lower) = bottom(area, lower_rows(area, percent(area.height, 22, 7), notes));
         let (list, right) = left(upper, percent(upper.width, 50, 62));
         let oldest = self.draw_list(canvas, list, facts);
@@ -105,7 +105,7 @@ impl Locks<'_> {
     }
 
     /// Three columns: the list with the findings, the selected lock, members and log.
-    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
+    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (first, rest) = left(area, percent(area.width, 46, 80));
         let (list, attention_area) = bottom(first, lower_rows(first, percent(first.height, 22, 8), notes));
         let oldest = self.draw_list(canvas, list, facts);
@@ -222,7 +222,7 @@ impl Locks<'_> {
         Line::from(theme.span(format!("{place}{gap}sort: {sort} {arrow}"), Role::Muted))
     }
 
-    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention<'_>) {
+    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention) {
         attention::draw(canvas, area, notes, self.scroll(Pane::Attention), self.focused == Pane::Attention);
     }
 
@@ -241,7 +241,7 @@ impl Locks<'_> {
 
 /// How many rows the lower part gets: its share, and more for more trouble, up to half of all; the
 /// list keeps a few.
-fn lower_rows(area: Rect, share: u16, attention: &Attention<'_>) -> u16 {
+fn lower_rows(area: Rect, share: u16, attention: &Attention) -> u16 {
     let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
     share.max(attention.wanted_rows().min(most))
 }
