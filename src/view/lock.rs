@@ -54,7 +54,7 @@ impl Lock<'_> {
         let (verdict_area, area) = top(area, verdict::wanted_rows(facts, lock, area.width));
         verdict::draw(canvas, verdict_area, facts, lock);
         let wanted = findings::wanted_rows(self.diagnosis, lock, area.width, canvas.theme);
-        let (findings_area, area) = top(area, wanted.min((area.height / 3).max(FINDINGS)));
+        let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));
         if findings_area.height > 0 {
             let (top, focused) = ((self.scrolled)(Pane::Findings), self.focused == Pane::Findings);
             findings::draw(canvas, findings_area, self.diagnosis, lock, top, focused);

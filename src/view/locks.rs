@@ -86,7 +86,9 @@ impl Locks<'_> {
         let (list, below) = bottom(area, lower_rows(area, percent(area.height, 25, 5), notes));
         let list = self.draw_verdict(canvas, list, facts);
         let oldest = self.draw_list(canvas, list, facts);
-        let (attention_area, watch) = left(below, percent(below.width, 58, 30));
+        // Names and codes of what is wrong want more room than the latest changes.
+        let share = if notes.is_urgent() { 65 } else { 58 };
+        let (attention_area, watch) = left(below, percent(below.width, share, 30));
         self.draw_notes(canvas, attention_area, notes);
         self.draw_changes(canvas, watch, facts);
         oldest

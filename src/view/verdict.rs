@@ -13,20 +13,21 @@ const MOST: usize = 3;
 
 /// How many rows it takes.
 pub fn wanted_rows(facts: &Facts, lock: &LockView<'_>, columns: u16) -> u16 {
-    u16::try_from(lines(facts, lock, columns).len()).unwrap_or(u16::MAX)
+    u16::try_from(lines(facts, lock, columns, MOST).len()).unwrap_or(u16::MAX)
 }
 
 /// Draws it without a frame; what does not fit is cut off.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>) {
-    for (y, line) in (area.top()..area.bottom()).zip(lines(facts, lock, area.width)) {
+    let most = usize::from(area.height).min(MOST);
+    for (y, line) in (area.top()..area.bottom()).zip(lines(facts, lock, area.width, most)) {
         let line = Line::from(canvas.theme.sentence(line, usize::from(area.width.saturating_sub(2)), Role::Text));
         canvas.line(area.x + 1, y, area.width.saturating_sub(2), &line);
     }
 }
 
-fn lines(facts: &Facts, lock: &LockView<'_>, columns: u16) -> Vec<String> {
+fn lines(facts: &Facts, lock: &LockView<'_>, columns: u16, most: usize) -> Vec<String> {
     let text = verdict(&crate::model::verdict(facts, lock));
-    wrapped(&text, usize::from(columns.saturating_sub(2)).max(8), MOST)
+    wrapped(&text, usize::from(columns.saturating_sub(2)).max(8), most)
 }
 
 /// A text in lines of so many columns; the last of them has all the rest.

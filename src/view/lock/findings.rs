@@ -1,4 +1,4 @@
-//! What was found about one lock: the evidence, why it matters, and the command that helps.
+//! What was found about one lock: the evidence, the command that helps, and why it matters.
 
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
@@ -51,7 +51,7 @@ fn lines<'a>(diagnosis: &Diagnosis, lock: &LockView<'_>, columns: usize, theme: 
     diagnosis.of_lock(lock.name()).flat_map(|finding| of_finding(finding, columns, theme)).collect()
 }
 
-/// `× code: evidence`, then why, then the command.
+/// `× code: evidence`, then the command, then why it matters.
 fn of_finding<'a>(finding: &Finding, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let glyph = match finding.severity {
         Severity::Error => theme.glyphs.lost,
@@ -70,11 +70,12 @@ fn of_finding<'a>(finding: &Finding, columns: usize, theme: &Theme) -> Vec<Line<
             Line::from(vec![Span::raw("  "), text])
         });
     }
+    // What can be done comes before the reason: it must not be cut off where rows are few.
+    let remedy = format!("$ {}", command(&finding.remedy));
+    lines.push(Line::from(vec![Span::raw("  "), theme.sentence(remedy, room, Role::Text)]));
     let why = finding.rule().map_or("", |rule| rule.why);
     for text in wrapped(why, room, MOST) {
         lines.push(Line::from(vec![Span::raw("  "), theme.sentence(text, room, Role::Muted)]));
     }
-    let remedy = format!("$ {}", command(&finding.remedy));
-    lines.push(Line::from(vec![Span::raw("  "), theme.sentence(remedy, room, Role::Text)]));
     lines
 }

@@ -17,6 +17,9 @@ use crate::view::text::{Cut, escape, fit_bytes, sentence, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
+/// The fewest columns of a name.
+const ABOUT: usize = 8;
+
 /// One line: what is known of one lock, member or lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -73,6 +76,11 @@ impl Attention {
     /// The lines of errors and warnings.
     fn urgent(&self) -> usize {
         self.notes.iter().filter(|note| note.severity > Severity::Info).count()
+    }
+
+    /// Whether there are errors or warnings.
+    pub fn is_urgent(&self) -> bool {
+        self.troubles > 0
     }
 
     /// How many rows it wants, frame included: what is only worth knowing asks for none.
@@ -161,8 +169,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, attention: &Attention, top: usi
     let widest = shown.iter().map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
     let room = usize::from(inner.width.saturating_sub(2));
     let longest = shown.iter().map(|note| width(&note.codes.join(", ")) + 2 + width(&note.text)).max().unwrap_or(0);
-    // Names give way to what is the matter, down to a third.
+    // Names give way to what is the matter, down to a third; to its codes, down to a few letters.
+    let codes = shown.iter().map(|note| width(&note.codes.join(", "))).max().unwrap_or(0);
     let about_wide = widest.min(room.saturating_sub(longest + 4).clamp(room / 3, room * 2 / 5));
+    let about_wide = about_wide.min(room.saturating_sub(codes + 4).max(ABOUT));
     for (y, note) in (inner.top()..inner.bottom()).zip(shown) {
         let line = note_line(note, about_wide, room, canvas.theme);
         canvas.line(inner.x, y, inner.width, &line);
