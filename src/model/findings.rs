@@ -8,6 +8,7 @@
 mod bench;
 #[cfg(test)]
 mod calm_tests;
+mod deadlock;
 mod detached_lease;
 mod foreign_key;
 mod holder_not_renewing;
@@ -35,6 +36,7 @@ use super::{Facts, LockView, Since};
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
     holder_without_lease::RULE,
+    deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
     passed_to_idle::RULE,

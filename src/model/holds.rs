@@ -1,6 +1,6 @@
 //! How holds begin and end, and why.
 
-use crate::domain::Timestamp;
+use crate::domain::{Revision, Timestamp};
 
 use super::cause::Cause;
 use super::facts::Facts;
@@ -45,7 +45,7 @@ impl Facts {
         let token = entry.create_revision;
         let history = lock.history.get_or_insert_default();
         if history.open(token).is_none() {
-            history.begin(Hold::new(&Party::new(&lock.name, entry), intake.began(entry), None));
+            history.begin(Hold::new(&Party::new(&lock.name, entry), None, intake.began(entry), None));
         }
         history.end(token, End { at: intake.time(), revision: intake.revision, cause });
         let party = Party::new(&lock.name, entry);
@@ -53,13 +53,21 @@ impl Facts {
         self.ask_cause(intake, ix, entry, seq, cause);
     }
 
-    pub(super) fn begin_hold(&mut self, intake: Intake, ix: LockIx, party: Party, enqueued: Since) {
+    /// A key came first, at revision `from` unless it was only found holding.
+    pub(super) fn begin_hold(
+        &mut self,
+        intake: Intake,
+        ix: LockIx,
+        party: Party,
+        enqueued: Since,
+        from: Option<Revision>,
+    ) {
         let Some(lock) = self.locks.get_mut(ix.0) else { return };
         let history = lock.history.get_or_insert_default();
         // Where there is no queue, the wait left no trace.
         let seen = enqueued.exact && intake.how == How::Watched && lock.recognised.layout.has_queue();
         let waited = seen.then(|| intake.at - enqueued.at);
-        history.begin(Hold::new(&party, intake.time().map(|_| intake.since()), waited));
+        history.begin(Hold::new(&party, from, intake.time().map(|_| intake.since()), waited));
         history.handovers.count(intake.at);
         self.timeline.push(intake.at, intake.revision, What::Acquired(party));
     }

@@ -55,6 +55,12 @@ impl Pending {
         self.0.drain(..).collect()
     }
 
+    /// Takes out the oldest beyond this number.
+    pub fn take_surplus(&mut self, most: usize) -> Vec<Open> {
+        let surplus = self.0.len().saturating_sub(most);
+        self.0.drain(..surplus).collect()
+    }
+
     /// Takes out those that waited too long.
     pub fn take_overdue(&mut self, now: Timestamp) -> Vec<Open> {
         let count = self.0.iter().take_while(|open| open.gone_at + PATIENCE <= now).count();

@@ -70,7 +70,7 @@ impl Facts {
         lock.note_taken(intake);
         if intake.how != How::FirstRead {
             let (party, since) = (Party::new(&lock.name, entry), entry.since);
-            self.begin_hold(intake, lock_ix, party, since);
+            self.begin_hold(intake, lock_ix, party, since, intake.turn());
         }
     }
 
@@ -133,7 +133,7 @@ impl Facts {
         note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
-            self.announce_holders(intake, ix, lock_ix, recognised.layout);
+            self.announce_holders(intake, ix, lock_ix, known.is_none());
         }
     }
 
@@ -144,10 +144,12 @@ impl Facts {
         }
     }
 
-    /// Compares who holds with who was known to.
-    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, layout: Layout) {
+    /// Compares who holds with who was known to. Of a lock that is `new`, whoever is first has
+    /// been so since its key came: until now the keys did not tell that they are a lock.
+    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, new: bool) {
         let Some(group) = self.groups.get(group.0) else { return };
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        let layout = lock.recognised.layout;
         let mut holders = group.holders(layout, &self.keys);
         let same = lock.held.iter().all(|&token| holders.next().is_some_and(|(holder, _)| holder == token))
             && holders.next().is_none();
@@ -173,7 +175,8 @@ impl Facts {
                 && let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get(lock_ix.0))
             {
                 let (party, since) = (Party::new(&lock.name, entry), entry.since);
-                self.begin_hold(intake, lock_ix, party, since);
+                let from = intake.turn().map(|turn| if new { entry.create_revision } else { turn });
+                self.begin_hold(intake, lock_ix, party, since, from);
             }
         }
     }
