@@ -15,6 +15,7 @@ mod holder_not_renewing;
 mod holder_without_lease;
 mod keyless_leases;
 mod kubernetes_lease;
+mod lease_missing_on_member;
 mod lease_overdue;
 mod long_hold;
 mod long_ttl;
@@ -43,6 +44,7 @@ pub const RULES: &[Rule] = &[
     foreign_key::RULE,
     holder_not_renewing::RULE,
     server_made_lease::RULE,
+    lease_missing_on_member::RULE,
     no_holder::RULE,
     waiter_will_drop::RULE,
     waiter_dropped::RULE,
