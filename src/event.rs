@@ -82,6 +82,14 @@ pub enum Observation {
     Denied(Denied),
     /// The ids of all leases, as one member knows them.
     LeaseList(Vec<LeaseId>),
+    /// The leases that other members know and this one does not, at two looks some seconds apart;
+    /// told when they are others than before.
+    LeasesMissing {
+        /// The member that does not know them.
+        member: MemberId,
+        /// The leases, in rising order; none when it knows all again.
+        leases: Vec<LeaseId>,
+    },
     /// The answer to one time-to-live question.
     LeaseTtl(LeaseTtl),
     /// A burst of time-to-live questions ended: what it cost, so that the next can be sized.

@@ -113,6 +113,10 @@ pub fn thresholds(said: &Findings) -> Thresholds {
         near_quota: said.near_quota.map_or(usual.near_quota, i64::from),
         stuck: length(said.stuck, usual.stuck),
         stuck_longest: said.stuck_longest.map_or(usual.stuck_longest, i64::from),
+        dropped_for: length(said.dropped_for, usual.dropped_for),
+        free_for: length(said.free_for, usual.free_for),
+        keyless: said.keyless.unwrap_or(usual.keyless),
+        keyless_many: said.keyless_many.unwrap_or(usual.keyless_many),
     }
 }
 

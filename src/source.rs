@@ -16,6 +16,7 @@
 //! * A revision is never split over two `Watched`, and their revisions only grow. How that is
 //!   kept with several watches is told in [`sequence`].
 
+mod agree;
 mod cover;
 mod discover;
 mod fill;

@@ -53,11 +53,15 @@ section! {
         link_lost = "link-lost": "A link that is down for so long is no matter of one member that went.",
         lag = "lag": "A member that lacks what others had so long ago lags.",
         stuck = "stuck": "A live holder that others wait behind for longer may not know that it holds.",
+        dropped_for = "dropped-for": "For so long it is told that somebody fell out of a queue.",
+        free_for = "free-for": "A lock that is usually held is to be free for this long at least before that is told.",
     }
     numbers {
         long_hold_medians = "long-hold-medians": "So many times its own median hold is long, too.",
         lag_entries = "lag-entries": "So many entries behind the others is a lag, however soon it came.",
         near_quota = "near-quota": "A backend that fills so much of its quota is nearly full, in percent.",
         stuck_longest = "stuck-longest": "So many times the longest hold that was seen is too long to be work.",
+        keyless = "keyless": "From so many leases of one TTL without keys and renewals on they are told.",
+        keyless_many = "keyless-many": "From so many on that is a warning.",
     }
 }

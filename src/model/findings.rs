@@ -5,6 +5,10 @@
 //! table. Rules read what the model remembers and remember nothing themselves.
 
 mod alarm;
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod calm_tests;
 mod corrupt;
 mod db_near_quota;
 mod deadlock;
@@ -15,16 +19,22 @@ mod foreign_key;
 mod holder_lost;
 mod holder_not_renewing;
 mod holder_without_lease;
+mod keyless_leases;
 mod kubernetes_lease;
 mod leader_changed;
 mod learner_behind;
+mod lease_missing_on_member;
 mod lease_overdue;
+mod long_hold;
+mod long_ttl;
 mod member_lag;
 mod member_unreachable;
+mod no_holder;
 mod no_leader;
 mod no_quorum;
 mod nospace;
 mod other_cluster;
+mod passed_to_idle;
 mod prefix_trap;
 mod queue_stuck;
 mod quorum_at_risk;
@@ -32,10 +42,14 @@ mod reacquired;
 mod rewritten_holder;
 #[cfg(test)]
 mod scene;
+mod server_made_lease;
+mod shared_lease;
 mod single_key_lock;
 mod stolen;
 mod unreachable;
 mod version_skew;
+mod waiter_dropped;
+mod waiter_will_drop;
 mod watch_gap;
 
 use hashbrown::HashMap;
@@ -60,6 +74,7 @@ pub const RULES: &[Rule] = &[
     deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
+    passed_to_idle::RULE,
     foreign_key::RULE,
     denied::RULE,
     holder_not_renewing::RULE,
@@ -76,6 +91,15 @@ pub const RULES: &[Rule] = &[
     holder_lost::RULE,
     reacquired::RULE,
     watch_gap::RULE,
+    server_made_lease::RULE,
+    lease_missing_on_member::RULE,
+    no_holder::RULE,
+    waiter_will_drop::RULE,
+    waiter_dropped::RULE,
+    long_hold::RULE,
+    keyless_leases::RULE,
+    shared_lease::RULE,
+    long_ttl::RULE,
     single_key_lock::RULE,
     kubernetes_lease::RULE,
 ];
@@ -159,6 +183,14 @@ pub struct Thresholds {
     pub stuck: Millis,
     /// So many times the longest hold that was seen is too long to be work.
     pub stuck_longest: i64,
+    /// For how long it is told that somebody fell out of a queue.
+    pub dropped_for: Millis,
+    /// A lock that is usually held is to be free for this long at least before that is told.
+    pub free_for: Millis,
+    /// From so many leases of one TTL on that have no keys and are not renewed, they are told.
+    pub keyless: u32,
+    /// From so many on it is a warning.
+    pub keyless_many: u32,
 }
 
 impl Thresholds {
@@ -185,6 +217,10 @@ impl Default for Thresholds {
             near_quota: 80,
             stuck: Millis(10 * 60_000),
             stuck_longest: 20,
+            dropped_for: Millis(5 * 60_000),
+            free_for: Millis(60_000),
+            keyless: 10,
+            keyless_many: 100,
         }
     }
 }

@@ -6,7 +6,8 @@ use super::cause::Cause;
 use super::facts::Facts;
 use super::intake::{How, Intake};
 use super::keyspace::Entry;
-use super::lock::{End, Hold, LockIx, Made, Since};
+use super::lease::Renewal;
+use super::lock::{Dropout, End, Hold, LockIx, Made, Since};
 use super::pending::Open;
 use super::timeline::{Party, What};
 
@@ -83,6 +84,7 @@ impl Facts {
             token: entry.create_revision,
             gone_at: intake.at,
             expected_end: self.leases.expected_end(entry.lease),
+            unrenewed: matches!(self.leases.renewal(entry.lease, intake.at), Renewal::NotRenewed { .. }),
         };
         self.plan.ask_urgently(entry.lease);
         if let Some(given_up) = self.pending.push(open) {
@@ -92,8 +94,21 @@ impl Facts {
 
     pub(super) fn settle_cause(&mut self, open: Open, cause: Cause) {
         self.timeline.settle(open.seq, cause);
-        if let Some(history) = self.locks.get_mut(open.lock.0).and_then(|lock| lock.history.as_mut()) {
-            history.settle(open.token, cause);
+        if let Some(lock) = self.locks.get_mut(open.lock.0) {
+            if let Some(history) = lock.history.as_mut() {
+                history.settle(open.token, cause);
+            }
+            // A session that is closed well before its time can look as if it had run out; one
+            // that nobody renewed has.
+            if cause == Cause::Expired
+                && open.unrenewed
+                && let Some(gone) = self.timeline.get(open.seq)
+                && let What::WaiterGone(party, _) = &gone.what
+                && party.lock == lock.name
+            {
+                let dropout = Dropout { key: party.key.clone(), lease: party.lease, at: open.gone_at };
+                lock.history.get_or_insert_default().note_dropout(dropout);
+            }
         }
         self.version += 1;
     }
@@ -109,7 +124,7 @@ impl Facts {
     pub(super) fn set_free(&mut self, intake: Intake, ix: LockIx) {
         self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
-            lock.free_since = Some(intake.at);
+            lock.note_free(intake);
             self.freed.push_back((intake.at, ix));
         }
         while self.freed.len() > REMEMBERED_FREE {

@@ -10,7 +10,7 @@
 //! never seen by halves. Reads that open a range are quiet: what was there before is no news.
 //! How holds begin and end is in `holds`.
 
-use crate::domain::{KeyEvent, KeyValue, LeaseId, Revision, Term, Timestamp};
+use crate::domain::{KeyEvent, KeyValue, LeaseId, MemberId, Revision, Term, Timestamp};
 use crate::event::{Change, LeaseTtl, ListPage};
 use crate::layout::Layout;
 use crate::layout::value::decode;
@@ -156,6 +156,11 @@ impl Facts {
             self.plan.ask_first(id);
         }
         news
+    }
+
+    /// Takes in which leases a member lacks; returns whether they are others than before.
+    pub(crate) fn take_missing_leases(&mut self, at: Timestamp, member: MemberId, leases: Vec<LeaseId>) -> bool {
+        self.leases.set_missing(at, member, leases)
     }
 
     /// Takes in a lease's time to live, and settles the causes that waited for it.

@@ -4,15 +4,16 @@
 //! two polls whether it was raised in between. Between polls the remaining time is
 //! interpolated and the age of the poll is told along with it.
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hashbrown::HashMap;
 
-use crate::domain::{LeaseId, Millis, Term, Timestamp};
+use crate::domain::{LeaseId, MemberId, Millis, Term, Timestamp};
 use crate::event::LeaseTtl;
 
 use super::few::Few;
 use super::keyspace::KeyIx;
+use super::lock::Since;
 
 /// What etcd answers when a member that just became leader does not know the time yet:
 /// the largest duration in seconds (lessor.go, `forever`).
@@ -292,6 +293,16 @@ pub struct Leases {
     ends: BTreeSet<(Timestamp, LeaseId)>,
     /// Leases that lost their last key and that nobody lists, with when.
     idle: VecDeque<(Timestamp, LeaseId)>,
+    missing: BTreeMap<MemberId, Missing>,
+}
+
+/// What a member does not know of the leases that others know.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Missing {
+    /// The leases, in rising order.
+    pub leases: Vec<LeaseId>,
+    /// Since when some are missing.
+    pub since: Since,
 }
 
 impl Leases {
@@ -366,6 +377,21 @@ impl Leases {
     /// The leases that more than one known key hangs on, in no order that means anything.
     pub fn shared(&self) -> impl Iterator<Item = LeaseId> {
         self.known.iter().filter(|(_, lease)| lease.keys.len() > 1).map(|(&id, _)| id)
+    }
+
+    /// What members do not know of the leases that others know, those that lack any.
+    pub fn missing(&self) -> impl Iterator<Item = (MemberId, &Missing)> {
+        self.missing.iter().map(|(&member, missing)| (member, missing))
+    }
+
+    /// Takes in which leases a member lacks; returns whether they are others than before.
+    pub(super) fn set_missing(&mut self, at: Timestamp, member: MemberId, leases: Vec<LeaseId>) -> bool {
+        if leases.is_empty() {
+            return self.missing.remove(&member).is_some();
+        }
+        let since = self.missing.get(&member).map_or(Since { at, exact: false }, |known| known.since);
+        let missing = Missing { leases, since };
+        self.missing.insert(member, missing.clone()).is_none_or(|before| before != missing)
     }
 
     /// Whether it was polled yet.

@@ -9,12 +9,16 @@ use crate::layout::Recognised;
 
 use super::cause::Cause;
 use super::group::GroupIx;
+use super::intake::Intake;
 use super::keyspace::KeyIx;
 use super::theft::Theft;
 use super::timeline::Party;
 
 /// How many holds of a lock are remembered.
 const REMEMBERED_HOLDS: usize = 128;
+
+/// How many that fell out of its queue are remembered.
+const REMEMBERED_DROPOUTS: usize = 16;
 
 /// Where a lock lives; stays valid while the lock is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -105,6 +109,58 @@ pub struct History {
     pub handovers: Handovers,
     /// How it was last taken from its holder by a put over its key.
     pub theft: Option<Box<Theft>>,
+    /// How much of the time it is held.
+    pub usage: Usage,
+    dropouts: VecDeque<Dropout>,
+}
+
+/// Somebody fell out of the queue: the lease ran out that nobody renewed, while its key waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropout {
+    /// The key that waited.
+    pub key: Key,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// When the key went.
+    pub at: Timestamp,
+}
+
+/// How much of the time a lock is held. What is long ago counts for less: whenever a day is
+/// full, half of it is forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// For how long it was held, without the stretch that lasts.
+    pub held: Millis,
+    /// For how long it was free, without the stretch that lasts.
+    pub free: Millis,
+    /// The longest time it was free before somebody took it.
+    pub longest_free: Millis,
+    /// Since when somebody holds it, one after another; `None` while it is free, and when it has
+    /// been held since the first remembered hold.
+    held_from: Option<Timestamp>,
+}
+
+impl Usage {
+    const DAY: Millis = Millis(24 * 60 * 60_000);
+
+    fn note_taken(&mut self, at: Timestamp, free_since: Timestamp) {
+        let free = at.since(free_since);
+        self.free.0 += free.0;
+        self.longest_free = self.longest_free.max(free);
+        self.held_from = Some(at);
+        self.forget();
+    }
+
+    fn note_free(&mut self, at: Timestamp, first: Timestamp) {
+        self.held.0 += at.since(self.held_from.take().unwrap_or(first)).0;
+        self.forget();
+    }
+
+    const fn forget(&mut self) {
+        while self.held.0 + self.free.0 > Self::DAY.0 {
+            (self.held, self.free) = (Millis(self.held.0 / 2), Millis(self.free.0 / 2));
+        }
+    }
 }
 
 impl History {
@@ -119,6 +175,18 @@ impl History {
             self.marked = self.marked.saturating_sub(1);
         }
         self.holds.push_back(hold);
+    }
+
+    /// Those that fell out of the queue lately, the latest last.
+    pub fn dropouts(&self) -> impl DoubleEndedIterator<Item = &Dropout> + ExactSizeIterator {
+        self.dropouts.iter()
+    }
+
+    pub(super) fn note_dropout(&mut self, dropout: Dropout) {
+        if self.dropouts.len() == REMEMBERED_DROPOUTS {
+            self.dropouts.pop_front();
+        }
+        self.dropouts.push_back(dropout);
     }
 
     /// What begins from now on comes after a stretch that is told later.
@@ -256,6 +324,27 @@ pub(super) struct Lock {
     /// Since when nobody holds it.
     pub free_since: Option<Timestamp>,
     pub history: Option<Box<History>>,
+}
+
+impl Lock {
+    /// Somebody holds it from now on.
+    pub fn note_taken(&mut self, intake: Intake) {
+        if let Some(since) = self.free_since.take()
+            && let Some(history) = self.history.as_mut()
+        {
+            history.usage.note_taken(intake.at, since);
+        }
+    }
+
+    /// Nobody holds it from now on.
+    pub fn note_free(&mut self, intake: Intake) {
+        if self.free_since.replace(intake.at).is_none()
+            && let Some(history) = self.history.as_mut()
+        {
+            let first = history.holds.front().and_then(|hold| hold.began).map_or(intake.at, |began| began.at);
+            history.usage.note_free(intake.at, first);
+        }
+    }
 }
 
 #[cfg(test)]

@@ -24,6 +24,8 @@ pub(super) struct Open {
     pub gone_at: Timestamp,
     /// When its lease would have run out.
     pub expected_end: Option<Timestamp>,
+    /// Whether it was known not to be renewed.
+    pub unrenewed: bool,
 }
 
 /// All open causes, oldest first.

@@ -38,6 +38,10 @@ impl Facts {
         // Among the members of a queue plain data is in the way, and its value may say whose it is.
         let kept = if group.members.is_empty() && group.lock.is_none() { 0 } else { KEPT_OF_DATA };
         let known = self.alone(&entry.key);
+        // What was a lock with its lease is one without: its client may still go by it.
+        let was = known.filter(|_| !entry.lost_lease.is_none()).and_then(|lock| self.locks.get(lock.0));
+        let was = was.map(|lock| lock.recognised).filter(|was| was.layout.is_lock());
+        let recognised = was.filter(|_| recognised.layout == Layout::Data).unwrap_or(recognised);
         if recognised.layout == Layout::Data {
             if let Some(lock) = known {
                 self.locks.remove(lock.0);
@@ -68,7 +72,7 @@ impl Facts {
             return;
         }
         lock.held = vec![entry.create_revision];
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how != How::FirstRead {
             let (party, since) = (Party::new(&lock.name, entry), entry.since);
             self.begin_hold(intake, lock_ix, party, since, intake.turn());
@@ -160,7 +164,7 @@ impl Facts {
         }
         let holders: Vec<_> = group.holders(layout, &self.keys).collect();
         let former = std::mem::replace(&mut lock.held, holders.iter().map(|&(token, _)| token).collect());
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how == How::FirstRead {
             return;
         }

@@ -91,6 +91,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             }
             news || facts.link.listed != listed
         }
+        Observation::LeasesMissing { member, leases } => facts.take_missing_leases(at, member, leases),
         Observation::LeaseTtl(answer) => {
             facts.take_ttl(at, &answer);
             true
