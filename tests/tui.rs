@@ -21,3 +21,5 @@ mod screens;
 #[path = "tui/speed.rs"]
 mod speed;
 mod support;
+#[path = "tui/troubles.rs"]
+mod troubles;

@@ -41,7 +41,7 @@ mod quorum_at_risk;
 mod reacquired;
 mod rewritten_holder;
 #[cfg(test)]
-mod scene;
+pub(super) mod scene;
 mod server_made_lease;
 mod shared_lease;
 mod single_key_lock;

@@ -205,3 +205,100 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<S
     }
     clauses
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::scene::Scene;
+    use crate::view::text;
+
+    fn said(scene: &Scene, lock: &str) -> String {
+        let facts = scene.model.live();
+        let lock = facts.lock_named(lock.as_bytes()).expect("it is there");
+        text::verdict(&super::verdict(facts, &lock))
+    }
+
+    /// A queue whose three leases are asked when they are new, and then a while later.
+    fn queue(later: i64, left: [i64; 3]) -> Scene {
+        let mut scene = Scene::of_three();
+        for lease in 1..=3 {
+            scene.put(&format!("/jobs/a/{lease}"), lease, "");
+            scene.ttl(lease, 60, 60);
+        }
+        scene.pass(later);
+        for (lease, left) in (1..).zip(left) {
+            scene.ttl(lease, 60, left);
+        }
+        scene
+    }
+
+    #[test]
+    fn a_live_client_is_told_with_its_lease_and_who_waits() {
+        let mut scene = queue(30_000, [58, 58, 58]);
+        scene.put("/jobs/b/1", 1, "");
+        scene.put("/jobs/c/1", 1, "");
+        scene.pass(1_000);
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for 31s by a live client: lease 57s, renewed 3s ago; 2 wait; the lease also holds 2 other locks"
+        );
+    }
+
+    #[test]
+    fn a_dead_client_is_told_with_the_time_that_is_left_and_who_is_next() {
+        let mut scene = queue(30_000, [30, 58, 58]);
+        scene.pass(1_000);
+        scene.ttl(1, 60, 29);
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for 31s by a client that stopped renewing 31s ago: frees by itself in 29s; 2 wait; \
+             next is /jobs/a/2"
+        );
+    }
+
+    #[test]
+    fn who_has_no_lease_never_lets_go() {
+        let mut scene = Scene::of_three();
+        scene.put("/jobs/a/5", 0, "");
+        scene.put("/jobs/a/6", 6, "");
+        scene.pass(5_000);
+        let verdict = said(&scene, "/jobs/a");
+        assert!(
+            verdict.starts_with("never frees by itself: its holder has no lease; held for 5s; 1 waits"),
+            "{verdict}"
+        );
+    }
+
+    #[test]
+    fn what_is_not_known_is_said_to_be() {
+        let mut scene = Scene::of_three();
+        scene.put("/jobs/a/1", 1, "");
+        scene.pass(2_000);
+        assert_eq!(said(&scene, "/jobs/a"), "held for 2s: the time of its lease was not asked; nobody waits");
+        scene.ttl(1, 60, 57);
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for 2s: lease 57s of 1m00s, whether it is renewed was not seen; nobody waits"
+        );
+    }
+
+    #[test]
+    fn a_free_lock_tells_how_its_last_hold_ended() {
+        let mut scene = Scene::of_three();
+        scene.put("/jobs/a/1", 1, "");
+        scene.ttl(1, 60, 58);
+        scene.delete("/jobs/a/1");
+        scene.ttl(1, 60, 58);
+        scene.pass(20_000);
+        assert_eq!(said(&scene, "/jobs/a"), "free for 20s; its last holder /jobs/a/1 released it");
+    }
+
+    #[test]
+    fn a_holder_that_waits_itself_is_told_so() {
+        let mut scene = Scene::of_three();
+        for (key, lease) in [("/d/one/1", 1), ("/d/two/2", 2), ("/d/two/1", 1), ("/d/one/2", 2)] {
+            scene.put(key, lease, "");
+        }
+        let verdict = said(&scene, "/d/one");
+        assert!(verdict.ends_with("1 waits; next is /d/one/2; the lease waits for /d/two itself"), "{verdict}");
+    }
+}

@@ -170,7 +170,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, attention: &Attention, top: usi
     let room = usize::from(inner.width.saturating_sub(2));
     let longest = shown.iter().map(|note| width(&note.codes.join(", ")) + 2 + width(&note.text)).max().unwrap_or(0);
     // Names give way to what is the matter, down to a third; to its codes, down to a few letters.
-    let codes = shown.iter().map(|note| width(&note.codes.join(", "))).max().unwrap_or(0);
+    let codes = shown.iter().map(|note| width(&note.codes[..note.codes.len().min(2)].join(", "))).max().unwrap_or(0);
     let about_wide = widest.min(room.saturating_sub(longest + 4).clamp(room / 3, room * 2 / 5));
     let about_wide = about_wide.min(room.saturating_sub(codes + 4).max(ABOUT));
     for (y, note) in (inner.top()..inner.bottom()).zip(shown) {
