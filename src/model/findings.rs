@@ -7,8 +7,8 @@
 mod alarm;
 mod corrupt;
 mod db_near_quota;
-mod denied;
 mod deadlock;
+mod denied;
 mod detached_lease;
 mod foreign_key;
 mod holder_lost;

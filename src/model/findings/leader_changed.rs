@@ -57,10 +57,7 @@ mod tests {
         scene.pass(1_000);
         scene.says(2, follower(6, 3, 901));
         scene.pass(1_000);
-        assert_eq!(
-            scene.evidence("leader-changed"),
-            "c leads for 1s, before that a: TTLs were refreshed at term 6"
-        );
+        assert_eq!(scene.evidence("leader-changed"), "c leads for 1s, before that a: TTLs were refreshed at term 6");
         scene.says(2, follower(7, 2, 902));
         scene.pass(1_000);
         assert_eq!(
