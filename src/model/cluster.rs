@@ -67,6 +67,16 @@ impl MemberFacts {
         }
     }
 
+    /// What to call it: its name, or its id while it has none.
+    pub fn label(&self) -> String {
+        if self.member.name.is_empty() { self.member.id.to_string() } else { self.member.name.clone() }
+    }
+
+    /// What it said last, while it answers.
+    pub fn answer(&self) -> Option<&Status> {
+        self.status.as_ref().filter(|_| self.error.is_none())
+    }
+
     /// Whether it is there, as far as is known: it said something of itself, or that it may not
     /// be asked.
     pub const fn is_up(&self) -> bool {
@@ -265,8 +275,14 @@ impl Cluster {
     }
 
     fn note_height(&mut self, at: Timestamp, index: RaftIndex) {
-        if self.heights.back().is_some_and(|&(last, highest)| at < last + HEIGHTS_APART || index <= highest) {
+        if self.heights.back().is_some_and(|&(last, highest)| at <= last || index <= highest) {
             return;
+        }
+        // The newest one is kept whenever it came, the others at some distance.
+        if let [.., (before, _), (last, _)] = self.heights.make_contiguous()
+            && *last < *before + HEIGHTS_APART
+        {
+            self.heights.pop_back();
         }
         if self.heights.len() == REMEMBERED_HEIGHTS {
             self.heights.pop_front();
@@ -281,8 +297,8 @@ impl Cluster {
         let voices = |leader| answering().filter(|facts| named(facts) == Some(leader)).count();
         let is_led = || {
             let newest = self.answering().map(|status| status.term).max();
-            let of_newest = self.answering().filter(|status| Some(status.term) == newest);
-            of_newest.filter_map(|status| status.leader).next().is_some()
+            let mut of_newest = self.answering().filter(|status| Some(status.term) == newest);
+            of_newest.any(|status| status.leader.is_some())
                 || answering().any(leads)
                 || answering().filter_map(named).any(|leader| voices(leader) >= self.quorum())
         };

@@ -157,6 +157,11 @@ impl Group {
         self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
     }
 
+    /// The keys that are no members, oldest first.
+    pub fn foreign(&self) -> impl Iterator<Item = Place> {
+        merge(self.leased.iter(), self.bare.iter())
+    }
+
     /// Whether keys of another kind queue with the members. Where no member was ever seen there
     /// is no queue, only a folder; where one was, whatever is left blocks the next.
     fn foreign_queue(&self, layout: Layout) -> bool {

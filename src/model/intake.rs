@@ -19,6 +19,7 @@ use super::cause::{self, Cause};
 use super::facts::{Facts, Listing};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::Since;
+use super::theft::Theft;
 use super::timeline::{Party, What};
 
 /// How something was learnt, and when.
@@ -273,6 +274,12 @@ impl Facts {
         let Some(lock) = self.locks.get(lock_ix.0).filter(|lock| lock.recognised.layout.is_lock()) else { return };
         let party = Party::new(&lock.name, now);
         if lock.recognised.layout != Layout::KubernetesLease {
+            let theft = Theft::of(intake, former, now, lock.recognised.family);
+            if let Some(theft) = theft
+                && let Some(lock) = self.locks.get_mut(lock_ix.0)
+            {
+                lock.history.get_or_insert_default().theft = Some(Box::new(theft));
+            }
             let what = What::Rewritten { party, former_lease: former.lease };
             self.timeline.push(intake.at, intake.revision, what);
             return;

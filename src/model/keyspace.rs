@@ -23,7 +23,7 @@ pub struct KeyIx(u32);
 pub struct Entry {
     /// The key.
     pub key: Key,
-    /// The value's first bytes; nothing of it is kept for plain data.
+    /// The value's first bytes; little or nothing of it is kept for plain data.
     pub value: Box<[u8]>,
     /// How long the whole value is, in bytes.
     pub value_len: u32,
@@ -97,9 +97,11 @@ impl Entry {
         self.value = value.into_boxed_slice();
     }
 
-    /// Forgets the value's bytes: nobody decodes plain data.
-    pub(super) fn drop_value(&mut self) {
-        self.value = Box::default();
+    /// Forgets all but the first bytes of the value: hardly anybody decodes plain data.
+    pub(super) fn cut_value(&mut self, kept: usize) {
+        if self.value.len() > kept {
+            self.value = self.value[..kept].into();
+        }
     }
 }
 

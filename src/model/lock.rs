@@ -11,6 +11,7 @@ use super::cause::Cause;
 use super::group::GroupIx;
 use super::intake::Intake;
 use super::keyspace::KeyIx;
+use super::theft::Theft;
 use super::timeline::Party;
 
 /// How many holds of a lock are remembered.
@@ -106,6 +107,8 @@ pub struct History {
     marked: usize,
     /// How often the lock passed on, by time.
     pub handovers: Handovers,
+    /// How it was last taken from its holder by a put over its key.
+    pub theft: Option<Box<Theft>>,
     /// How much of the time it is held.
     pub usage: Usage,
     dropouts: VecDeque<Dropout>,

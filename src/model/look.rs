@@ -8,7 +8,7 @@ use crate::layout::value::{Decoded, decode};
 use crate::layout::{Family, Layout, Recognised, Shape};
 
 use super::facts::Facts;
-use super::group::Place;
+use super::group::{Group, Place};
 use super::keyspace::Entry;
 use super::lease::{Renewal, TtlState};
 use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
@@ -143,6 +143,17 @@ impl<'a> LockView<'a> {
     pub fn has_foreign(&self) -> bool {
         let Made::Of(group) = self.lock.made else { return false };
         self.facts.group(group).is_some_and(|group| group.queue_len(self.layout()) > group.members.len())
+    }
+
+    /// The keys of another kind that stand in its queue, oldest first.
+    pub fn foreign(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+        let (facts, family) = (self.facts, self.family());
+        let group = match self.lock.made {
+            Made::Of(group) if self.has_foreign() => facts.group(group),
+            _ => None,
+        };
+        let keys = group.into_iter().flat_map(Group::foreign);
+        keys.filter_map(move |place| key_at(facts, family, place))
     }
 
     /// Its keys whose lease was taken off them by a put without one, oldest first.

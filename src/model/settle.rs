@@ -17,6 +17,9 @@ use super::lock::{End, Lock, LockIx, Made};
 use super::look::is_released;
 use super::timeline::{Party, What};
 
+/// How many bytes of a value are kept of a key that is plain data and stands in a queue.
+const KEPT_OF_DATA: usize = 128;
+
 impl Facts {
     /// Says what a key that stands alone is, and keeps its lock in step.
     pub(super) fn recognise_alone(&mut self, intake: Intake, ix: KeyIx) {
@@ -32,6 +35,8 @@ impl Facts {
             leased_siblings: others(group.leased.len(), leased),
             empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
         });
+        // Among the members of a queue plain data is in the way, and its value may say whose it is.
+        let kept = if group.members.is_empty() && group.lock.is_none() { 0 } else { KEPT_OF_DATA };
         let known = self.alone(&entry.key);
         // What was a lock with its lease is one without: its client may still go by it.
         let was = known.filter(|_| !entry.lost_lease.is_none()).and_then(|lock| self.locks.get(lock.0));
@@ -42,7 +47,7 @@ impl Facts {
                 self.locks.remove(lock.0);
             }
             if let Some(entry) = self.keys.get_mut(ix) {
-                entry.drop_value();
+                entry.cut_value(kept);
             }
             return;
         }
