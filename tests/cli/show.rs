@@ -79,12 +79,17 @@ fn a_tree_shows_who_waits_for_whom_across_locks() {
     let Some(version) = newest("show: a tree of waits") else { return };
     let cluster = version.cluster().start();
     let mut store = Store::of(&cluster);
-    for (lock, lease) in [("/d/one", 0xa1), ("/d/two", 0xb2), ("/d/two", 0xa1), ("/d/one", 0xb2), ("/d/one", 0xc3)] {
+    for (lock, lease) in [("/d/one", 0xa1), ("/d/two", 0xb2)] {
         store.join(lock, lease, 60);
     }
-    store.join("/q", 0xd4, 60);
-    store.join("/q", 0xe5, 60);
-    let whole = on(&cluster, ["show", "--tree"]).run().expect(0).stdout;
+    store.put("/d/two/a1", "", 0xa1);
+    store.put("/d/one/b2", "", 0xb2);
+    for (lock, lease) in [("/d/one", 0xc3), ("/q", 0xd4), ("/q", 0xe5)] {
+        store.join(lock, lease, 60);
+    }
+    let printed =
+        |arguments: &[&str]| String::from_utf8(on(&cluster, arguments.iter().copied()).run().expect(0).stdout).unwrap();
+    let whole = printed(&["show", "--tree"]);
     let expected = "\
 x deadlock: a1 -> b2 -> a1
   a1  waits for /d/two  holds /d/one  1 behind
@@ -94,10 +99,7 @@ d4  holds /q  1 behind
   e5  waits for /q
 ";
     assert_eq!(whole, expected);
-    assert_eq!(
-        on(&cluster, ["show", "/q", "--tree"]).run().expect(0).stdout,
-        "d4  holds /q  1 behind\n  e5  waits for /q\n"
-    );
+    assert_eq!(printed(&["show", "/q", "--tree"]), "d4  holds /q  1 behind\n  e5  waits for /q\n");
     let document = json_on(&cluster, ["show", "--tree"]);
     assert_eq!(document["schema"], "lockscope/1");
     assert!(document["cluster_id"].is_string() && document["revision"].is_i64());
