@@ -40,6 +40,7 @@ mod sample;
 mod show;
 mod stage;
 mod table;
+mod tree;
 mod wait;
 mod watch;
 

@@ -11,7 +11,7 @@ pub mod keymap;
 pub mod place;
 
 pub use action::Action;
-pub use hits::{Extent, Hits, Rect, Target};
+pub use hits::{Extent, Hits, Rect, Target, WaitId};
 pub use key::{Chord, Code};
 pub use place::{Pane, Screen, Sort};
 

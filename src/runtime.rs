@@ -34,6 +34,8 @@ use crate::port::{self, pool::Pool};
 use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
+pub use appearance::is_ascii;
+
 use appearance::Appearance;
 use beside::Beside;
 use clock::Clock;

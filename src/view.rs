@@ -31,6 +31,7 @@ mod testing;
 mod tests;
 pub mod text;
 pub mod theme;
+mod waits;
 mod way;
 pub mod widget;
 
@@ -49,6 +50,7 @@ use list::List;
 use lock::Lock;
 use locks::Locks;
 use theme::{Role, Theme};
+use waits::Waits;
 use widget::{footer, help, notice};
 
 /// Draws a frame; returns what lies where on it.
@@ -168,6 +170,11 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             }
             None
         }
+        Screen::Waits => {
+            let list = List::of(&ui.waits.cursor, focused == Pane::Waits);
+            Waits { ui: &ui.waits, filter: ui.filter.text(), list, live_now }.draw(canvas, area, facts);
+            None
+        }
         Screen::Log => {
             log::draw(canvas, area, live_now, ui.scrolled(Pane::Log), focused == Pane::Log);
             None
@@ -183,11 +190,11 @@ fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
             Some(lock) => Line::from(theme.key(lock.name(), columns, Role::Title)),
             None => Line::default(),
         },
-        Screen::Locks | Screen::Leases if !ui.filter.text().is_empty() => {
+        Screen::Locks | Screen::Leases | Screen::Waits if !ui.filter.text().is_empty() => {
             let text = format!("/{}", text::escape_text(ui.filter.text()));
             Line::from(theme.sentence(text, columns, Role::Warning))
         }
-        Screen::Locks | Screen::Leases => Line::from(theme.span("/ filter", Role::Muted)),
+        Screen::Locks | Screen::Leases | Screen::Waits => Line::from(theme.span("/ filter", Role::Muted)),
         Screen::Raft | Screen::Way => {
             let clock = model.shown().raft.as_deref().map(|picture| raft::clock(picture, theme));
             clock.unwrap_or_default()

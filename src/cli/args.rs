@@ -72,6 +72,7 @@ pub enum Command {
     /// The first field says what the line is. lock: name, layout, family, state, number of
     /// waiters, findings. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
+    /// With --tree a line a client, each below the one it is blocked by, and deadlocks on top.
     Show(ShowArgs),
     /// List leases: TTL, keys, what each holds and waits for
     ///
@@ -151,9 +152,14 @@ pub struct LsArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The lock's whole name
-    #[arg(value_name = "LOCK")]
-    pub lock: OsString,
+    /// The lock's whole name; with --tree it may be left out
+    #[arg(value_name = "LOCK", required_unless_present = "tree")]
+    pub lock: Option<OsString>,
+
+    /// Show who waits for whom, across locks: all that waits for the lock's clients, and what
+    /// these wait for; without LOCK everybody that waits. Reads all locks
+    #[arg(long)]
+    pub tree: bool,
 }
 
 /// Arguments of `watch`.

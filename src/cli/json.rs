@@ -21,6 +21,7 @@ mod demo;
 mod harmless;
 mod lease;
 mod lock;
+mod tree;
 mod watch;
 
 pub use cluster::{Info, Members, Unreached, Version};
@@ -28,6 +29,7 @@ pub use demo::{Run, Scenarios, recipe};
 pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
+pub use tree::{Forest, Tree};
 pub use watch::{Lines, cause, event, rfc3339};
 
 /// The version of the shapes.

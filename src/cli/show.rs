@@ -9,12 +9,13 @@ use super::json::{self, LeaseKeys, Style};
 use super::ls;
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
+use super::tree;
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::Denied;
 use crate::model::findings::Thresholds;
-use crate::model::{Diagnosis, Facts, KeyView, LockView};
+use crate::model::{Diagnosis, Facts, KeyView, LockView, WaitFor};
 use crate::nearest::near;
 use crate::source::Watching;
 use crate::view::text::{escape, unescape};
@@ -30,13 +31,31 @@ pub type KeysOfLeases = BTreeMap<LeaseId, Vec<Key>>;
 /// # Errors
 /// When the cluster cannot be read, or there is no such lock.
 pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    let spellings = spellings(args.lock.as_encoded_bytes(), config.output.hex);
+    let format = config.output.format.unwrap_or(Format::Simple);
+    let style = Style { hex: config.output.hex };
+    let Some(lock) = &args.lock else {
+        let mut reading = Reading::connect(config).await?;
+        reading.list(&reading::watching(config)).await?;
+        tree::print_forest(reading.facts(), format, style, tree::Lines::of_output(&config.display), to)?;
+        return reading.end(to);
+    };
+    let spellings = spellings(lock.as_encoded_bytes(), config.output.hex);
     let mut reading = Reading::connect(config).await?;
-    let denied = read(&mut reading, config, &spellings).await?;
+    let denied = if args.tree {
+        // What waits for the lock's clients, and what they wait for, may be anywhere.
+        reading.list(&reading::watching(config)).await?;
+        Vec::new()
+    } else {
+        read(&mut reading, config, &spellings).await?
+    };
     let Some(name) = found(reading.facts(), &spellings) else {
         return Err(missing(&reading, &spellings, &denied));
     };
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
+    if args.tree && format != Format::Json {
+        tree::print_lock(reading.facts(), lock, style, tree::Lines::of_output(&config.display), to)?;
+        return reading.end(to);
+    }
     let asked = match config.polling.ttl.unwrap_or(TtlPolicy::All) {
         TtlPolicy::Holders => lock.holders().map(|key| key.lease()).filter(|id| !id.is_none()).collect(),
         TtlPolicy::All => leases(lock),
@@ -46,8 +65,7 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.poll_with_keys(&asked, &mut told).await;
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
-    let format = config.output.format.unwrap_or(Format::Simple);
-    print(reading.facts(), lock, &told, format, Style { hex: config.output.hex }, to)?;
+    print(reading.facts(), lock, &told, Shown { format, style, tree: args.tree }, to)?;
     reading.end(to)
 }
 
@@ -149,13 +167,21 @@ fn queue(lock: LockView<'_>) -> impl Iterator<Item = KeyView<'_>> {
     lock.holders().chain(lock.waiters().map(|waiter| waiter.key))
 }
 
+/// How a lock is printed.
+#[derive(Clone, Copy, Debug)]
+struct Shown {
+    format: Format,
+    style: Style,
+    /// Whether the document has the tree of who waits for whom.
+    tree: bool,
+}
+
 /// Prints a lock.
-pub fn print(
+fn print(
     facts: &Facts,
     lock: LockView<'_>,
     told: &KeysOfLeases,
-    format: Format,
-    style: Style,
+    Shown { format, style, tree }: Shown,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let others = other_keys(facts, lock, told);
@@ -163,7 +189,10 @@ pub fn print(
     if format == Format::Json {
         let lease_keys =
             others.iter().map(|(lease, keys)| LeaseKeys::new(*lease, keys.iter().map(Key::as_bytes), style)).collect();
-        return Ok(json::write(&json::Show { facts, lock, diagnosis: &diagnosis, lease_keys, style }, to)?);
+        let graph = tree.then(|| WaitFor::of(facts));
+        let only = graph.as_ref().map(|graph| graph.around(lock));
+        let tree = graph.as_ref().map(|graph| json::Tree { facts, graph, only: only.as_deref(), style });
+        return Ok(json::write(&json::Show { facts, lock, diagnosis: &diagnosis, lease_keys, tree, style }, to)?);
     }
     let summary = [
         table::text(lock.name(), style),
@@ -259,7 +288,8 @@ mod tests {
     fn shown(model: &Model, name: &[u8], told: &KeysOfLeases, format: Format) -> String {
         let mut out = Vec::new();
         let facts = model.shown();
-        print(facts, facts.lock_named(name).unwrap(), told, format, Style::default(), &mut out).unwrap();
+        let how = Shown { format, style: Style::default(), tree: false };
+        print(facts, facts.lock_named(name).unwrap(), told, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -144,6 +144,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["raft"], "", "What goes on between the members: Raft", Kind::Plain(Action::Show(Screen::Raft))),
     entry(&["playground"], "", "The simulated clients", Kind::Plain(Action::Show(Screen::Playground))),
     entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
+    entry(&["waits"], "", "Who waits for whom, across locks", Kind::Plain(Action::Show(Screen::Waits))),
     entry(&["sort"], "wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
     entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
     entry(&["theme"], "NAME", "Use a theme", Kind::Theme),

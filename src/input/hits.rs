@@ -61,10 +61,24 @@ pub enum Target {
     Request(u64),
     /// A simulated client: its lane or its row.
     Client(ClientId),
+    /// A row of who waits for whom.
+    Wait(WaitId),
     /// The sentence of a moment, by its number.
     Moment(u64),
     /// A pane; whatever it shows is drawn after it.
     Pane(Pane),
+}
+
+/// A row of who waits for whom, by what it is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum WaitId {
+    /// A circle, by the key that its first client is known by.
+    Circle(Key),
+    /// A client, by the key it is known by.
+    Client(Key),
+    /// The folded rest of those that wait for a lock, by the key of the client they hang on and the
+    /// lock's name.
+    Fold(Key, Key),
 }
 
 impl Rect {

@@ -37,6 +37,8 @@ pub enum Context {
     Embedded,
     /// On the screen of the log.
     Log,
+    /// On the screen of who waits for whom.
+    Waits,
     /// While a line is typed.
     Typing,
     /// While a command is typed.
@@ -56,7 +58,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
@@ -67,6 +69,7 @@ impl Context {
         Self::Playground,
         Self::Embedded,
         Self::Log,
+        Self::Waits,
         Self::Dialog,
         Self::DialogEmpty,
         Self::DialogRead,
@@ -101,6 +104,7 @@ impl Context {
             Self::Playground => "Playground, where clients play",
             Self::Embedded => "On every screen of an embedded cluster",
             Self::Log => "Log",
+            Self::Waits => "Waits",
             Self::Typing => "Typing a filter or a command",
             Self::Command => "Typing a command",
             Self::Help => "Help",

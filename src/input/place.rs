@@ -23,12 +23,14 @@ pub enum Screen {
     Playground,
     /// The program's own log.
     Log,
+    /// Who waits for whom, across locks.
+    Waits,
 }
 
 impl Screen {
     /// The screens that have a tab, in the order of their tabs.
-    pub const ALL: [Self; 7] =
-        [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Raft, Self::Playground, Self::Log];
+    pub const ALL: [Self; 8] =
+        [Self::Locks, Self::Lock, Self::Leases, Self::Members, Self::Raft, Self::Playground, Self::Log, Self::Waits];
 
     /// The screen whose tab is marked.
     #[must_use]
@@ -50,6 +52,7 @@ impl Screen {
             Self::Way => "Way",
             Self::Playground => "Playground",
             Self::Log => "Log",
+            Self::Waits => "Waits",
         }
     }
 
@@ -72,6 +75,7 @@ impl Screen {
             Self::Way => Pane::Requests,
             Self::Playground => Pane::Lanes,
             Self::Log => Pane::Log,
+            Self::Waits => Pane::Waits,
         }
     }
 }
@@ -111,6 +115,8 @@ pub enum Pane {
     Watch,
     /// The program's own log.
     Log,
+    /// Who waits for whom.
+    Waits,
     /// The help, above everything else.
     Help,
     /// The dialog before a write, above even that.
@@ -119,7 +125,7 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Locks,
         Self::Queue,
         Self::History,
@@ -136,6 +142,7 @@ impl Pane {
         Self::Attention,
         Self::Watch,
         Self::Log,
+        Self::Waits,
         Self::Help,
         Self::Dialog,
     ];

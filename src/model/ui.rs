@@ -15,6 +15,7 @@ pub mod play;
 mod prompt;
 mod raft;
 mod refresh;
+pub mod waits;
 
 use crate::domain::write::WriteId;
 use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
@@ -34,6 +35,7 @@ pub use play::PlayUi;
 pub use prompt::{Completion, Prompt, Purpose, Typed};
 pub use raft::{Demo, RaftUi};
 pub use refresh::Refresh;
+pub use waits::WaitsUi;
 
 /// How long the row of a lock is marked after something happened to it.
 pub const MARKED: Millis = Millis(600);
@@ -85,6 +87,8 @@ pub struct Ui {
     pub lease_order: Order<LeaseId>,
     /// The selected lease.
     pub leases: Cursor<LeaseId>,
+    /// Who waits for whom, as it is listed.
+    pub waits: WaitsUi,
     /// The selected member.
     pub members: Cursor<MemberId>,
     /// What is looked at of an embedded cluster.
@@ -148,7 +152,7 @@ impl Ui {
     pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
         use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
         use Context::{Dialog, DialogEmpty, DialogRead};
-        use Context::{Leases, Lock, Locks, Log, Members, Playground};
+        use Context::{Leases, Lock, Locks, Log, Members, Playground, Waits};
         match &self.dialog {
             Some(dialog) if dialog.wants_y() => return &[Dialog, Typing, Anywhere],
             Some(dialog) if dialog.is_typed_in() => return &[DialogEmpty, Dialog, Typing, Anywhere],
@@ -171,6 +175,8 @@ impl Ui {
             (None, Layer::None, Screen::Playground) if plays => &[Playground, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Way | Screen::Playground) if embedded => &[Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Log) if embedded => &[Log, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Waits) if embedded => &[Waits, Embedded, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Waits) => &[Waits, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Leases) => &[Leases, Browse, Moving, Anywhere],
@@ -190,6 +196,7 @@ impl Ui {
             Screen::Raft | Screen::Way => Context::Raft,
             Screen::Playground => Context::Playground,
             Screen::Log => Context::Log,
+            Screen::Waits => Context::Waits,
         }
     }
 
@@ -273,6 +280,14 @@ impl Ui {
                 let window = self.leases.window(room, self.lease_order.len());
                 self.lease_order.rows()[window].iter().for_each(|&lease| see(lease));
             }
+            Screen::Waits => {
+                let rows = self.waits.rows();
+                for row in &rows[self.waits.cursor.window(room, rows.len())] {
+                    if let waits::WaitWhat::Client { called, .. } = &row.what {
+                        see(called.lease);
+                    }
+                }
+            }
             Screen::Lock | Screen::Members | Screen::Raft | Screen::Way | Screen::Playground | Screen::Log => {}
         }
         visible
@@ -294,6 +309,10 @@ impl Ui {
             self.leases.follow(rows.len(), |row, picked| rows[row] == *picked);
             self.touch();
         }
+        if self.waits_due(facts).is_some_and(|due| due <= now) {
+            self.waits.list(facts, now, &self.filter);
+            self.touch();
+        }
         self.follow_members(facts);
         self.follow_queue(facts);
         if let Some(picture) = &facts.raft {
@@ -313,7 +332,7 @@ impl Ui {
     /// When [`Ui::settle`] has something to do.
     pub fn next_settling(&self, facts: &Facts) -> Option<Timestamp> {
         let toast = self.toast.as_ref().map(|toast| toast.until);
-        [self.list_due(facts), self.leases_due(facts), toast].into_iter().flatten().min()
+        [self.list_due(facts), self.leases_due(facts), self.waits_due(facts), toast].into_iter().flatten().min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened: a second
@@ -343,6 +362,7 @@ impl Ui {
     pub const fn spoil(&mut self) {
         self.lock_order.spoil();
         self.lease_order.spoil();
+        self.waits.spoil();
     }
 
     /// A number that grows with every change of this state.
@@ -367,6 +387,7 @@ impl Ui {
             Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
             Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),
             Screen::Leases => !self.lease_order.is_empty(),
+            Screen::Waits => !self.waits.rows().is_empty(),
             // How fast they answer is no news of its own; here it is looked at.
             Screen::Members => !facts.cluster.members().is_empty(),
             // An embedded cluster has a clock of its own.
@@ -400,6 +421,10 @@ impl Ui {
     fn list_due(&self, facts: &Facts) -> Option<Timestamp> {
         let listing = Listing { filter: &self.filter, all: self.all, sort: self.sort, reversed: self.reversed };
         self.lock_order.due(listing.version(facts), facts.lock_count())
+    }
+
+    fn waits_due(&self, facts: &Facts) -> Option<Timestamp> {
+        (self.screen == Screen::Waits).then(|| self.waits.due(facts)).flatten()
     }
 
     fn leases_due(&self, facts: &Facts) -> Option<Timestamp> {

@@ -75,6 +75,8 @@ pub struct Client<'a> {
     pub children: Vec<ClientIx>,
     /// The wait for a lock that another key of the same lease holds.
     pub waits_for_itself: Option<WaitIx>,
+    /// Whether it is entangled in a circle with others.
+    pub entangled: bool,
     /// Who is blocked by it.
     pub behind: Behind,
 }
@@ -165,6 +167,13 @@ pub struct Root {
     pub behind: Behind,
 }
 
+impl ClientIx {
+    /// Its place among [`WaitFor::clients`].
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 impl<'a> WaitFor<'a> {
     /// Who waits for whom by these facts.
     pub fn of(facts: &'a Facts) -> Self {
@@ -221,6 +230,43 @@ impl<'a> WaitFor<'a> {
     /// The lock that is waited for by a wait.
     pub fn lock_of(&self, wait: WaitIx) -> &Contended<'a> {
         self.contended(self.wait(wait).on)
+    }
+
+    /// The clients that a lock is about: those that hold it or wait for it, all that are behind
+    /// them, and whoever they are behind, up to the root. Marks them in the order of their indices.
+    pub fn around(&self, lock: LockView<'_>) -> Vec<bool> {
+        let mut shown = vec![false; self.clients.len()];
+        let contended = self.locks.iter().position(|known| known.lock.ix() == lock.ix());
+        let mut open: Vec<ClientIx> = if let Some(on) = contended.and_then(|at| u32::try_from(at).ok()).map(ContendedIx)
+        {
+            let waiting = self.waits.iter().filter(|wait| wait.on == on).map(|wait| wait.client);
+            self.contended(on).holders.iter().copied().chain(waiting).collect()
+        } else {
+            // Nobody waits for it, but its holder may wait for another, or be waited for there.
+            let leases: Vec<LeaseId> = lock.holders().map(|key| key.lease()).collect();
+            let holds = |client: &Client<'_>| client.leases.iter().any(|lease| leases.contains(lease));
+            self.clients().filter(|(_, client)| holds(client)).map(|(ix, _)| ix).collect()
+        };
+        let mut above = open.clone();
+        while let Some(client) = open.pop() {
+            if !std::mem::replace(&mut shown[client.0 as usize], true) {
+                open.extend(&self.client(client).children);
+            }
+        }
+        let mut seen_above = vec![false; self.clients.len()];
+        while let Some(client) = above.pop() {
+            if !std::mem::replace(&mut seen_above[client.0 as usize], true) {
+                above.extend(self.client(client).hangs.map(|(_, on)| on));
+            }
+        }
+        // Circles are shown whole.
+        for root in self.roots.iter().filter(|root| root.clients.len() > 1) {
+            if root.clients.iter().any(|client| shown[client.0 as usize] || seen_above[client.0 as usize]) {
+                root.clients.iter().for_each(|client| shown[client.0 as usize] = true);
+            }
+        }
+        shown.iter_mut().zip(seen_above).for_each(|(shown, above)| *shown |= above);
+        shown
     }
 
     /// The whole forest, roots first, each followed by those that hang on it.

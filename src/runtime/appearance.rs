@@ -58,7 +58,7 @@ impl Appearance {
             (choice.background, late_reply) = ask_background().await;
         }
         let palette = choice.palette(&user)?;
-        let glyphs = if display.ascii || !environment.utf8() { &ASCII } else { &UNICODE };
+        let glyphs = if is_ascii(display) { &ASCII } else { &UNICODE };
         let messages = variables.messages.as_deref().filter(|_| glyphs.unicode);
         let lang = messages.map(Lang::of_locale).unwrap_or_default();
         let theme = Theme::new(&palette, depth)
@@ -127,6 +127,11 @@ async fn ask_background() -> (Option<Ground>, LateReply) {
             (None, LateReply::due())
         }
     }
+}
+
+/// Whether only ASCII is to be shown, by the settings or by the locale.
+pub fn is_ascii(display: &Display) -> bool {
+    display.ascii || !Variables::read().environment().utf8()
 }
 
 /// Whether there is the theme that is asked for, if one is.

@@ -431,7 +431,7 @@ mod tests {
     fn keys_that_mean_nothing_do_nothing() {
         let mut world = world();
         let before = format!("{:?}", world.model.ui.screen);
-        assert_eq!(world.keys("7Z<C-x>"), []);
+        assert_eq!(world.keys("8Z<C-x>"), []);
         assert_eq!(format!("{:?}", world.model.ui.screen), before);
     }
 

@@ -54,6 +54,12 @@ fn selection<'a>(ui: &Ui, facts: &'a Facts) -> (Option<LockView<'a>>, Option<Key
             let lock = key.and_then(|key| facts.lock_of(key.entry()));
             (lock, key, lease.unwrap_or_default())
         }
+        Screen::Waits => {
+            let row = ui.waits.selected();
+            let lock = row.and_then(|row| row.lock.as_ref()).and_then(|(_, name)| facts.lock_named(name));
+            let key = row.and_then(|row| row.stands.as_ref()).and_then(|key| facts.key(key));
+            (lock, key, key.map_or(LeaseId::NONE, |key| key.lease()))
+        }
         Screen::Playground => {
             let run = facts.play.as_deref();
             match run.and_then(|run| run.picture().client(ui.play.client(run)?)) {

@@ -71,6 +71,7 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         Pane::Locks => Some(&mut ui.locks.position),
         Pane::Queue => Some(&mut ui.queue.position),
         Pane::Leases => Some(&mut ui.leases.position),
+        Pane::Waits => Some(&mut ui.waits.cursor.position),
         Pane::Members => Some(&mut ui.members.position),
         Pane::Nodes => Some(&mut ui.raft.nodes.position),
         Pane::Requests => Some(&mut ui.raft.requests.position),
@@ -94,6 +95,7 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         Pane::Locks => ui.lock_order.len(),
         Pane::Queue => ui.shown_lock(facts).map_or(0, |lock| lock.holder_count() + lock.waiter_count()),
         Pane::Leases => ui.lease_order.len(),
+        Pane::Waits => ui.waits.rows().len(),
         Pane::Members => facts.cluster.members().len(),
         Pane::Nodes => facts.raft.as_ref().map_or(0, |picture| picture.nodes.len()),
         Pane::Requests => facts.raft.as_ref().map_or(0, |picture| picture.traces.len()),
@@ -129,6 +131,7 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
             ui.queue.pin(key);
         }
         Pane::Leases => ui.leases.pin(ui.lease_order.get(ui.leases.index())),
+        Pane::Waits => ui.waits.pin(),
         Pane::Members => {
             let member = facts.cluster.members().get(ui.members.index());
             ui.members.pin(member.map(|facts| facts.member.id));

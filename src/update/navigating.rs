@@ -1,7 +1,7 @@
 //! Going from screen to screen.
 
 use crate::domain::{Key, LeaseId};
-use crate::input::{Pane, Screen};
+use crate::input::{Pane, Screen, WaitId};
 use crate::model::Model;
 use crate::model::ui::{Filter, Notice, Opened, Ui, queue};
 use crate::model::{Facts, LockView};
@@ -53,9 +53,34 @@ pub fn open(model: &mut Model) {
                 _ => tell(model, Notice::NothingToOpen),
             }
         }
+        Screen::Waits => open_wait(model),
         Screen::Members => raft::show_member(model),
         Screen::Raft => raft::show_way(model),
         Screen::Way | Screen::Playground | Screen::Log => {}
+    }
+}
+
+/// Opens the lock that the selected client waits for, or one it holds, at its key there; unfolds or
+/// folds a branch.
+fn open_wait(model: &mut Model) {
+    let now = model.live().now();
+    let (facts, ui) = model.shown_and_ui();
+    let Some(row) = ui.waits.selected() else { return tell(model, Notice::NothingToOpen) };
+    if let WaitId::Fold(client, lock) = row.id.clone() {
+        ui.waits.pin();
+        ui.waits.fold(&client, &lock);
+        return ui.settle(facts, now);
+    }
+    let (known, stands) = (row.lock.clone(), row.stands.clone());
+    let lock = known.and_then(|(ix, name)| {
+        let same = facts.lock(ix).filter(|lock| lock.name() == name.as_bytes());
+        same.or_else(|| facts.lock_named(&name))
+    });
+    let Some(lock) = lock else { return tell(model, Notice::NothingToOpen) };
+    open_lock(ui, &lock);
+    let at = stands.and_then(|stands| queue(&lock).position(|key| key.key() == stands.as_bytes()));
+    if let Some(row) = at {
+        moving::select(ui, facts, Pane::Queue, row);
     }
 }
 
@@ -79,8 +104,8 @@ pub fn back(model: &mut Model) {
         Screen::Way => switch(ui, Screen::Raft),
         Screen::Playground if ui.play.follow() => {}
         Screen::Members | Screen::Raft | Screen::Playground | Screen::Log => switch(ui, Screen::Locks),
-        Screen::Locks | Screen::Leases if ui.filter.is_empty() => switch(ui, Screen::Locks),
-        Screen::Locks | Screen::Leases => set_filter(ui, ""),
+        Screen::Locks | Screen::Leases | Screen::Waits if ui.filter.is_empty() => switch(ui, Screen::Locks),
+        Screen::Locks | Screen::Leases | Screen::Waits => set_filter(ui, ""),
     }
 }
 
@@ -93,7 +118,10 @@ pub fn set_filter(ui: &mut Ui, text: &str) {
 /// Changes the screen and nothing else.
 pub fn switch(ui: &mut Ui, screen: Screen) {
     if screen == Screen::Lock && ui.screen != Screen::Lock {
-        ui.came_from = if ui.screen == Screen::Leases { Screen::Leases } else { Screen::Locks };
+        ui.came_from = match ui.screen {
+            from @ (Screen::Leases | Screen::Waits) => from,
+            _ => Screen::Locks,
+        };
     }
     ui.screen = screen;
     ui.focus = None;
@@ -162,6 +190,7 @@ mod tests {
             ("4", Screen::Members),
             ("r", Screen::Raft),
             ("6", Screen::Log),
+            ("7", Screen::Waits),
             ("1", Screen::Locks),
         ] {
             world.keys(key);

@@ -82,6 +82,7 @@ fn click_row(model: &mut Model, target: &Target) {
             let row = ui.lease_order.rows().iter().position(|listed| listed == lease);
             (Pane::Leases, row, ui.leases.picked() == Some(lease))
         }
+        Target::Wait(id) => (Pane::Waits, ui.waits.row_of(id), ui.waits.cursor.picked() == Some(id)),
         Target::Member(id) => {
             let row = facts.cluster.members().iter().position(|listed| listed.member.id == *id);
             (Pane::Members, row, ui.members.picked() == Some(id))

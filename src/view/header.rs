@@ -136,7 +136,7 @@ fn joined<'a>(parts: &[Vec<Span<'a>>]) -> Line<'a> {
 }
 
 /// Draws the tabs, and on the right what the screen is about: a filter, or the open lock. Where
-/// there is no room for both, the tabs stand closer and have shorter names.
+/// there is no room for both, the tabs stand as close as they can and have shorter names.
 pub fn draw_tabs(
     canvas: &mut Canvas<'_>,
     area: Rect,
@@ -158,7 +158,8 @@ pub fn draw_tabs(
         let start = x;
         let style = if screen == open { theme.style(Role::Title) } else { theme.style(Role::Muted) };
         let reversed = if screen == open { theme.style(Role::Selection) } else { Style::new() };
-        let line = Line::from(Span::styled(format!(" {key} {name} "), style.patch(reversed)));
+        let text = if is_close { format!("{key} {name} ") } else { format!(" {key} {name} ") };
+        let line = Line::from(Span::styled(text, style.patch(reversed)));
         x += canvas.line(x, area.y, area.right().saturating_sub(x), &line);
         canvas.hit(Rect::new(start, area.y, x - start, 1), Target::Do(Action::Show(screen)));
         x += u16::from(!is_close);

@@ -3,6 +3,7 @@
 use serde::{Serialize, Serializer};
 
 use super::lease::LeaseKeys;
+use super::tree::Tree;
 use super::{Each, Head, Key, Style, Text};
 use crate::domain::Revision;
 use crate::event;
@@ -51,6 +52,8 @@ pub struct Show<'a> {
     pub diagnosis: &'a Diagnosis,
     /// The other keys of the leases in its queue.
     pub lease_keys: Vec<LeaseKeys<'a>>,
+    /// Who waits for whom around it, when that is asked for.
+    pub tree: Option<Tree<'a>>,
     /// How texts are printed.
     pub style: Style,
 }
@@ -63,11 +66,14 @@ impl Serialize for Show<'_> {
             head: Head,
             lock: Lock<'a>,
             lease_keys: &'a [LeaseKeys<'a>],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            tree: Option<&'a Tree<'a>>,
         }
         Document {
             head: Head::of(self.facts),
             lock: Lock { lock: self.lock, diagnosis: self.diagnosis, style: self.style, whole: true },
             lease_keys: &self.lease_keys,
+            tree: self.tree.as_ref(),
         }
         .serialize(to)
     }

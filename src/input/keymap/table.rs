@@ -53,6 +53,7 @@ pub const BINDINGS: &[Binding] = &[
         "The simulated clients: what they do, and what can be done to them",
     ),
     row(Context::Browse, &[key('6')], Action::Show(Screen::Log), "The log of lockscope itself"),
+    row(Context::Browse, &[key('7')], Action::Show(Screen::Waits), "Who waits for whom, across locks"),
     row(Context::Browse, &[ESC, BACKSPACE], Action::Back, "Back; on the lists, take the filter away"),
     row(Context::Browse, &[TAB], Action::NextPane, "Focus on the next pane").hint(60, &[TAB], "pane"),
     row(Context::Browse, &[BACK_TAB], Action::PreviousPane, "Focus on the pane before"),
@@ -105,6 +106,15 @@ pub const BINDINGS: &[Binding] = &[
         "open",
     ),
     row(Context::Leases, &[key('/')], Action::Filter, "Show only the leases that match; a leading ! shows the others")
+        .hint(35, &[key('/')], "filter"),
+    row(
+        Context::Waits,
+        &[ENTER],
+        Action::Open,
+        "Open the lock that the selected client waits for, or holds; unfold what is folded",
+    )
+    .hint(30, &[ENTER], "open"),
+    row(Context::Waits, &[key('/')], Action::Filter, "Show only the clients that match; a leading ! shows the others")
         .hint(35, &[key('/')], "filter"),
     row(Context::Members, &[ENTER], Action::Open, "Show what goes on between the members").hint(30, &[ENTER], "raft"),
     row(Context::Raft, &[TAB, DOWN], Action::NextNode, "Select the next node").hint(21, &[TAB], "node"),

@@ -59,14 +59,12 @@ fn components(graph: &WaitFor<'_>, certain: bool) -> Components {
     let clients = graph.clients.len();
     // Clients come first, then locks.
     let next = |node: usize, edge: usize| -> Option<usize> {
-        match graph.clients.get(node) {
-            Some(client) => client.waits.get(edge).map(|&wait| clients + graph.wait(wait).on.0 as usize),
-            None => {
-                let lock = &graph.locks[node - clients];
-                let holders: &[ClientIx] = if certain && lock.in_background { &[] } else { &lock.holders };
-                holders.get(edge).map(|holder| holder.0 as usize)
-            }
+        if let Some(client) = graph.clients.get(node) {
+            return client.waits.get(edge).map(|&wait| clients + graph.wait(wait).on.0 as usize);
         }
+        let lock = &graph.locks[node - clients];
+        let holders: &[ClientIx] = if certain && lock.in_background { &[] } else { &lock.holders };
+        holders.get(edge).map(|holder| holder.0 as usize)
     };
     let (of, count) = tarjan(clients + graph.locks.len(), next);
     let mut sizes = vec![0; count];

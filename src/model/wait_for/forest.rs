@@ -10,6 +10,9 @@ use crate::domain::Timestamp;
 /// Makes the forest of a graph whose circles are known.
 pub(super) fn grow(graph: &mut WaitFor<'_>, components: &Components, now: Timestamp) {
     hang(graph, components);
+    for at in 0..u32::try_from(graph.clients.len()).unwrap_or(u32::MAX) {
+        graph.clients[at as usize].entangled = components.entangled(ClientIx(at)).is_some();
+    }
     let roots = roots(graph, components);
     let order = downwards(graph, &roots);
     for &client in order.iter().rev() {

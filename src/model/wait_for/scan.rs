@@ -185,6 +185,7 @@ fn client(key: KeyView<'_>) -> Client<'_> {
         hangs: None,
         children: Vec::new(),
         waits_for_itself: None,
+        entangled: false,
         behind: Behind::default(),
     }
 }
