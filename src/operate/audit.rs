@@ -4,6 +4,7 @@
 //! is on the disk before it was sent. A write whose intent cannot be noted is not made. Values are
 //! secrets of others and in none of the lines. The form is told in `docs/audit-log.md`.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -105,9 +106,10 @@ impl Line<'_> {
         let mut text = String::with_capacity(json.len());
         for char in json.chars() {
             if is_unsafe(char) {
-                let units =
-                    char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-                text.push_str(&units);
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String never fails.
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
             } else {
                 text.push(char);
             }
