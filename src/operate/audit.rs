@@ -287,7 +287,9 @@ fn what(confirmed: &Confirmed) -> Value {
             "shown": shown,
         }),
         Write::MoveLeader { to } => json!({"write": "move-leader", "to": to.to_string()}),
-        Write::Disarm(alarm) => json!({"write": "disarm", "alarm": alarm_told(*alarm)}),
+        Write::Disarm(alarm) => {
+            json!({"write": "disarm", "alarm": alarm.kind.name(), "member": alarm.member.to_string()})
+        }
     }
 }
 
@@ -345,7 +347,7 @@ fn keys_and_revisions(keys: &[(Key, Revision)]) -> Value {
 }
 
 fn alarm_told(alarm: Alarm) -> Value {
-    json!({"member": alarm.member.to_string(), "alarm": alarm.kind.name()})
+    json!({"alarm": alarm.kind.name(), "member": alarm.member.to_string()})
 }
 
 /// A key as every document of lockscope has it: text when it is UTF-8, else base64.
