@@ -24,3 +24,5 @@ mod rights;
 #[expect(dead_code, reason = "another suite uses the rest")]
 mod store;
 mod support;
+#[path = "writes/typed.rs"]
+mod typed;

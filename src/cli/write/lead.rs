@@ -44,6 +44,7 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
             plan.nothing_to_do = Some(format!("{} leads already; nothing was done", name(&to.member)));
         }
         Some(leader) => {
+            plan.through = leader.status.as_ref().map(|status| status.endpoint.clone());
             plan.notes.push(format!("{} leads in term {}", name(&leader.member), cluster.term()));
             if let Some(lag) = cluster.lag(to) {
                 plan.notes.push(format!("{} is behind by {}", name(&to.member), quantity(lag_of(lag), "entry")));

@@ -24,6 +24,8 @@ pub struct Plan {
     pub confirmed: Vec<Confirmed>,
     /// What to know before it is confirmed, a line each.
     pub notes: Vec<String>,
+    /// An endpoint that has to be among those that etcdctl is given.
+    pub through: Option<String>,
     /// Why there is nothing to do, when it is so already.
     pub nothing_to_do: Option<String>,
 }
@@ -32,13 +34,19 @@ impl Plan {
     /// A plan of one write.
     pub fn new(verb: &'static str, title: String, word: String, blast: BlastRadius) -> Self {
         let confirmed = vec![Confirmed { write: blast.write.clone(), shown: blast.keys.clone() }];
-        let (lease, ttl, notes, nothing_to_do) = (None, None, Vec::new(), None);
-        Self { verb, title, word, lease, ttl, blast, confirmed, notes, nothing_to_do }
+        let (lease, ttl, through, notes, nothing_to_do) = (None, None, None, Vec::new(), None);
+        Self { verb, title, word, lease, ttl, blast, confirmed, notes, through, nothing_to_do }
     }
 
     /// The same with commands that find the cluster of these settings.
     #[must_use]
     pub fn reached_by(mut self, connection: &Connection) -> Self {
+        let mut connection = connection.clone();
+        if let Some(through) = self.through.take()
+            && !connection.endpoints.contains(&through)
+        {
+            connection.endpoints.push(through);
+        }
         self.blast = self.blast.reached_by(&connection.etcdctl_variables());
         self
     }
