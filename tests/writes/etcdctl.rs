@@ -4,7 +4,7 @@ use std::process::{Command, Output, Stdio};
 
 use lockscope::view::text::escape;
 
-use crate::store::{Store, json_on};
+use crate::store::{Store, json_on, on};
 use crate::support::etcd::{Version, versions};
 
 /// Runs a command that was printed, with the etcdctl of this version.
@@ -34,11 +34,11 @@ fn a_release_by_etcdctl_deletes_the_key_that_was_shown_and_no_newer_one() {
         let cluster = version.cluster().start();
         let mut store = Store::of(&cluster);
         for name in names {
-            let key = [name, b"/1a2b"].concat();
+            let key = [name, b"/7e055af811b4bb53"].concat();
             let printed = |store: &mut Store| {
                 store.put(key.clone(), "", 0);
                 let name = escape(name).into_owned();
-                let plan = json_on(&cluster, ["--prefix", "", "release", "--dry-run", "--", &name]);
+                let plan = on(&cluster, ["-w", "json", "--prefix", "", "release", "--dry-run", "--", &name]).json();
                 plan["etcdctl"].as_str().unwrap().to_owned()
             };
             let old = printed(&mut store);
@@ -83,8 +83,7 @@ fn a_password_is_in_nothing_that_is_printed() {
         let cluster = version.cluster().start();
         Store::of(&cluster).join("/open/a", 0xa1, 600);
         cluster.guard();
-        let ended =
-            crate::store::on(&cluster, ["--user", "root:rootpw", "release", "/open/a", "--dry-run"]).run().expect(0);
+        let ended = on(&cluster, ["--user", "root:rootpw", "release", "/open/a", "--dry-run"]).run().expect(0);
         assert!(ended.text().contains("ETCDCTL_USER=root etcdctl"), "{}", ended.text());
         assert!(!ended.text().contains("rootpw") && !ended.stderr.contains("rootpw"), "{ended:?}");
     }
