@@ -69,7 +69,9 @@ impl Before {
             Write::Release { .. } if self.keys.is_empty() => Some(WriteResult::Gone),
             Write::Revoke { .. } => {
                 let now = self.created();
-                (now != confirmed.shown).then_some(WriteResult::Changed { now })
+                let mut shown = confirmed.shown.clone();
+                shown.sort_unstable();
+                (now != shown).then_some(WriteResult::Changed { now })
             }
             Write::Release { create_revision, .. } => {
                 let now = self.created();

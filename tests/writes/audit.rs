@@ -24,11 +24,11 @@ fn a_write_is_noted_before_and_after_with_who_and_what_and_without_values() {
     let mut store = Store::of(&cluster);
     let created = store.join("/q", 0xa1, 600);
     store.put("/q/a1", "hunter2", 0xa1);
-    store.put("/s/7e055af811b4bb53", "hunter2", 0);
+    store.put("/s/lock/7e055af811b4bb53", "hunter2", 0);
     let log = cluster.folder().join("audit");
     let log_path = log.to_str().unwrap();
     on(&cluster, ["--audit-log", log_path, "revoke", "a1", "--yes"]).run().expect(0);
-    on(&cluster, ["release", "/s", "--yes"]).env("LOCKSCOPE_AUDIT_LOG", &log).run().expect(0);
+    on(&cluster, ["release", "/s/lock", "--yes"]).env("LOCKSCOPE_AUDIT_LOG", &log).run().expect(0);
     let lines = lines(&log);
     let events: Vec<_> = lines.iter().map(|line| line["event"].as_str().unwrap()).collect();
     assert_eq!(events, ["intent", "result", "intent", "result"]);
@@ -39,7 +39,7 @@ fn a_write_is_noted_before_and_after_with_who_and_what_and_without_values() {
     assert_eq!(lines[0]["before"]["ttl"]["granted"], 600);
     assert_eq!(lines[0]["what"]["write"], "revoke");
     assert_eq!(lines[1]["after"]["outcome"], "done");
-    assert_eq!(lines[2]["before"]["holder"], "/s/7e055af811b4bb53");
+    assert_eq!(lines[2]["before"]["holder"], "/s/lock/7e055af811b4bb53");
     for field in ["os_user", "host", "pid"] {
         assert!(!lines[0]["who"][field].is_null(), "{field}: {}", lines[0]);
     }

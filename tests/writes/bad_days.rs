@@ -234,7 +234,7 @@ fn a_member_that_stands_still_holds_no_write_up() {
     let cluster = version.cluster().members(3).start();
     let mut store = Store::of(&cluster);
     store.join("/q", 0xa1, 600);
-    store.put("/s/7e055af811b4bb53", "", 0);
+    store.put("/s/lock/7e055af811b4bb53", "", 0);
     drop(store);
     let follower = leader_first(&cluster)[1];
     cluster.pause(follower);
@@ -246,7 +246,7 @@ fn a_member_that_stands_still_holds_no_write_up() {
         crate::program::lockscope(all).run().expect(0)
     };
     run(&["revoke", "a1", "--yes"]);
-    run(&["release", "/s", "--yes"]);
+    run(&["release", "/s/lock", "--yes"]);
     cluster.resume(follower);
     assert_eq!(keys_there(&cluster, "/"), [""; 0]);
 }
@@ -257,7 +257,7 @@ fn a_full_database_keeps_nobody_from_letting_go() {
         let cluster = version.cluster().flag("--quota-backend-bytes=1048576").start();
         let mut store = Store::of(&cluster);
         store.join("/q", 0xa1, 600);
-        store.put("/s/7e055af811b4bb53", "", 0);
+        store.put("/s/lock/7e055af811b4bb53", "", 0);
         drop(store);
         let large = "x".repeat(300_000);
         let mut filled = 0;
@@ -270,7 +270,7 @@ fn a_full_database_keeps_nobody_from_letting_go() {
         assert_eq!(plan["alarm"], "NOSPACE");
         assert!(plan["notes"].to_string().contains("comes back"), "{plan}");
         on(&cluster, ["revoke", "a1", "--yes"]).run().expect(0);
-        on(&cluster, ["release", "/s", "--yes"]).run().expect(0);
+        on(&cluster, ["release", "/s/lock", "--yes"]).run().expect(0);
         assert_eq!(keys_there(&cluster, "/q"), [""; 0]);
         assert_eq!(keys_there(&cluster, "/s"), [""; 0]);
         let done = on(&cluster, ["disarm", "nospace", "--yes"]).run().expect(0);

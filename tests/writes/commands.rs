@@ -1,5 +1,7 @@
 //! The commands on a real etcd: what they show, when they refuse, and what they do.
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use serde_json::json;
 
 use crate::store::{Store, json_on, on};
@@ -123,10 +125,16 @@ fn several_holders_have_to_be_told_apart_and_kubernetes_keeps_its_own() {
     assert_eq!(plan["locks"], json!([{"name": "/rw/cfg", "freed": false, "next": readers[1]}]));
     on(&cluster, ["release", "/rw/cfg", readers[0], "--yes"]).run().expect(0);
     assert_eq!(keys(&cluster), [readers[1]]);
-    let name = "/registry/leases/kube-system/kube-scheduler";
-    store.put(name, r#"{"kind":"Lease","apiVersion":"coordination.k8s.io/v1","metadata":{"name":"kube-scheduler","namespace":"kube-system"},"spec":{"holderIdentity":"node-1"}}"#, 0);
+    let recorded = include_str!("../data/layouts/k8s_lease_SYNTHETIC.jsonl");
+    let recorded: serde_json::Value = serde_json::from_str(recorded.lines().next().unwrap()).unwrap();
+    let [name, value] = ["key", "value"].map(|field| STANDARD.decode(recorded[field].as_str().unwrap()).unwrap());
+    store.put(name.clone(), value, 0);
+    let name = std::str::from_utf8(&name).unwrap();
     let refused = on(&cluster, ["release", name, "--yes"]).run().expect(3);
-    assert!(refused.stderr.contains("kubectl -n kube-system patch lease kube-scheduler"), "{}", refused.stderr);
+    let mut segments = name.rsplit('/');
+    let (object, namespace) = (segments.next().unwrap(), segments.next().unwrap());
+    let advice = format!("kubectl -n {namespace} patch lease {object} ");
+    assert!(refused.stderr.contains(&advice), "{}", refused.stderr);
     assert!(cluster.told(&format!("get --keys-only {name}")).contains(name));
 }
 

@@ -9,12 +9,12 @@ fn a_role_that_may_only_read_is_told_which_right_it_takes() {
         let cluster = version.cluster().start();
         let mut store = Store::of(&cluster);
         store.join("/open/a", 0xa1, 600);
-        store.put("/open/s/7e055af811b4bb53", "", 0);
+        store.put("/open/lock/7e055af811b4bb53", "", 0);
         drop(store);
         cluster.guard();
         let ann = |arguments: &[&str]| on(&cluster, ["--user", "ann:annpw"].iter().chain(arguments)).run();
         for (write, right) in [
-            (&["release", "/open/s", "--yes"][..], "readwrite '/open/s/7e055af811b4bb53'"),
+            (&["release", "/open/lock", "--yes"][..], "readwrite '/open/lock/7e055af811b4bb53'"),
             (&["revoke", "a1", "--yes"], "readwrite"),
         ] {
             let refused = ann(write).expect(1);
@@ -26,6 +26,6 @@ fn a_role_that_may_only_read_is_told_which_right_it_takes() {
         assert_eq!(kept.text().lines().count(), 2, "{}", kept.text());
         // Who may write, writes.
         on(&cluster, ["--user", "root:rootpw", "revoke", "a1", "--yes"]).run().expect(0);
-        on(&cluster, ["--user", "root:rootpw", "release", "/open/s", "--yes"]).run().expect(0);
+        on(&cluster, ["--user", "root:rootpw", "release", "/open/lock", "--yes"]).run().expect(0);
     }
 }
