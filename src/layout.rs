@@ -23,6 +23,7 @@ mod words;
 pub use place::place;
 pub use queue::recognise_queue;
 pub use single::recognise_single;
+pub use words::names_role;
 
 /// What kind of thing a group of keys, or one key, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -71,6 +72,11 @@ impl Layout {
             Self::Data => "data",
         }
     }
+}
+
+/// Whether a name has `lock`, `mutex` or the like as a segment; names of roles do not count.
+pub fn has_lock_word(name: &[u8]) -> bool {
+    words::has(name, words::Word::Lock)
 }
 
 /// The family of programs that writes keys this way, such as `go-concurrency` or `vault`;

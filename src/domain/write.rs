@@ -44,6 +44,10 @@ pub struct Confirmed {
     pub shown: Vec<(Key, Revision)>,
 }
 
+/// A number that tells the writes of one session apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WriteId(pub u64);
+
 /// What came of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WriteResult {

@@ -4,14 +4,29 @@
 //! that explain it; lists, the screens, `doctor` and `docs/findings.md` are made from the same
 //! table. Rules read what the model remembers and remember nothing themselves.
 
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod calm_tests;
+mod deadlock;
 mod detached_lease;
 mod foreign_key;
 mod holder_not_renewing;
 mod holder_without_lease;
+mod keyless_leases;
 mod kubernetes_lease;
+mod lease_missing_on_member;
 mod lease_overdue;
+mod long_hold;
+mod long_ttl;
+mod no_holder;
+mod passed_to_idle;
 mod rewritten_holder;
+mod server_made_lease;
+mod shared_lease;
 mod single_key_lock;
+mod waiter_dropped;
+mod waiter_will_drop;
 
 use hashbrown::HashMap;
 
@@ -22,11 +37,22 @@ use super::{Facts, LockView, Since};
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
     holder_without_lease::RULE,
+    deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
+    passed_to_idle::RULE,
     foreign_key::RULE,
     holder_not_renewing::RULE,
+    server_made_lease::RULE,
+    lease_missing_on_member::RULE,
+    no_holder::RULE,
+    waiter_will_drop::RULE,
+    waiter_dropped::RULE,
     rewritten_holder::RULE,
+    long_hold::RULE,
+    keyless_leases::RULE,
+    shared_lease::RULE,
+    long_ttl::RULE,
     single_key_lock::RULE,
     kubernetes_lease::RULE,
 ];
@@ -90,11 +116,27 @@ pub struct Thresholds {
     pub long_hold_medians: u32,
     /// A lease of more time than this blocks others for long when its client crashes.
     pub long_ttl: Millis,
+    /// For how long it is told that somebody fell out of a queue.
+    pub dropped_for: Millis,
+    /// A lock that is usually held is to be free for this long at least before that is told.
+    pub free_for: Millis,
+    /// From so many leases of one TTL on that have no keys and are not renewed, they are told.
+    pub keyless: u32,
+    /// From so many on it is a warning.
+    pub keyless_many: u32,
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { long_hold: Millis(15 * 60_000), long_hold_medians: 5, long_ttl: Millis(5 * 60_000) }
+        Self {
+            long_hold: Millis(15 * 60_000),
+            long_hold_medians: 5,
+            long_ttl: Millis(5 * 60_000),
+            dropped_for: Millis(5 * 60_000),
+            free_for: Millis(60_000),
+            keyless: 10,
+            keyless_many: 100,
+        }
     }
 }
 

@@ -5,7 +5,7 @@
 //! and everything else refers to them by index.
 
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
-use crate::layout::{KeyFacts, Placement, place};
+use crate::layout::{KeyFacts, Placement, Shape, place};
 
 use super::group::GroupIx;
 use super::lock::Since;
@@ -35,6 +35,8 @@ pub struct Entry {
     pub version: i64,
     /// Its lease.
     pub lease: LeaseId,
+    /// The lease that a put without one was seen to take off it, while it has no other.
+    pub lost_lease: LeaseId,
     /// What its name and value say.
     pub placed: Placement,
     /// Since when it is there.
@@ -54,6 +56,7 @@ impl Entry {
             mod_revision: kv.mod_revision,
             version: kv.version,
             lease: kv.lease,
+            lost_lease: LeaseId::NONE,
             placed,
             since,
             group: GroupIx::NOWHERE,
@@ -67,6 +70,15 @@ impl Entry {
     pub(super) fn rewrite(&mut self, kv: KeyValue, generation: u32) {
         let former = std::mem::replace(self, Self::new(kv, self.since, generation));
         self.group = former.group;
+        if self.lease.is_none() {
+            self.lost_lease = if former.lease.is_none() { former.lost_lease } else { former.lease };
+        }
+    }
+
+    /// Whether a put without a lease took the one off it that it had: seen, or told by its name,
+    /// which is that of a lease.
+    pub fn is_detached(&self) -> bool {
+        !self.lost_lease.is_none() || self.placed.shape == Shape::LeaseDetached && self.version > 1
     }
 
     /// The key as the layout rules see it.

@@ -33,6 +33,10 @@ impl Facts {
             empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
         });
         let known = self.alone(&entry.key);
+        // What was a lock with its lease is one without: its client may still go by it.
+        let was = known.filter(|_| !entry.lost_lease.is_none()).and_then(|lock| self.locks.get(lock.0));
+        let was = was.map(|lock| lock.recognised).filter(|was| was.layout.is_lock());
+        let recognised = was.filter(|_| recognised.layout == Layout::Data).unwrap_or(recognised);
         if recognised.layout == Layout::Data {
             if let Some(lock) = known {
                 self.locks.remove(lock.0);
@@ -63,10 +67,10 @@ impl Facts {
             return;
         }
         lock.held = vec![entry.create_revision];
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how != How::FirstRead {
             let (party, since) = (Party::new(&lock.name, entry), entry.since);
-            self.begin_hold(intake, lock_ix, party, since);
+            self.begin_hold(intake, lock_ix, party, since, intake.turn());
         }
     }
 
@@ -129,7 +133,7 @@ impl Facts {
         note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
-            self.announce_holders(intake, ix, lock_ix, recognised.layout);
+            self.announce_holders(intake, ix, lock_ix, known.is_none());
         }
     }
 
@@ -140,10 +144,12 @@ impl Facts {
         }
     }
 
-    /// Compares who holds with who was known to.
-    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, layout: Layout) {
+    /// Compares who holds with who was known to. Of a lock that is `new`, whoever is first has
+    /// been so since its key came: until now the keys did not tell that they are a lock.
+    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, new: bool) {
         let Some(group) = self.groups.get(group.0) else { return };
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        let layout = lock.recognised.layout;
         let mut holders = group.holders(layout, &self.keys);
         let same = lock.held.iter().all(|&token| holders.next().is_some_and(|(holder, _)| holder == token))
             && holders.next().is_none();
@@ -153,7 +159,7 @@ impl Facts {
         }
         let holders: Vec<_> = group.holders(layout, &self.keys).collect();
         let former = std::mem::replace(&mut lock.held, holders.iter().map(|&(token, _)| token).collect());
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how == How::FirstRead {
             return;
         }
@@ -169,7 +175,8 @@ impl Facts {
                 && let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get(lock_ix.0))
             {
                 let (party, since) = (Party::new(&lock.name, entry), entry.since);
-                self.begin_hold(intake, lock_ix, party, since);
+                let from = intake.turn().map(|turn| if new { entry.create_revision } else { turn });
+                self.begin_hold(intake, lock_ix, party, since, from);
             }
         }
     }
