@@ -34,6 +34,7 @@ mod sight;
 mod who;
 
 pub use audit::{AuditError, AuditLog};
+pub use sight::leased;
 pub use who::Who;
 
 use audit::Pending;

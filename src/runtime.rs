@@ -17,6 +17,7 @@ pub mod play;
 mod session;
 mod signals;
 pub mod terminal;
+mod writes;
 
 use std::io;
 
@@ -30,6 +31,7 @@ use crate::domain::raft::Fault;
 use crate::input::Screen;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
+use crate::operate::{AuditLog, Operator};
 use crate::port::{self, pool::Pool};
 use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
@@ -43,6 +45,7 @@ use play::Begins;
 use session::Session;
 use signals::Signals;
 use terminal::{Inputs, Terminal};
+use writes::Writes;
 
 /// Why the dashboard ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,11 +132,16 @@ pub async fn dashboard(
         prefixes => Watching::Prefixes(prefixes.to_vec()),
     };
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
+    let pool = Pool::new(config.connection.clone());
+    let (source, wires) = source::Handle::start(pool.clone(), watching, stamps.clone());
+    let operator = Operator::new(pool.clone(), stamps)
+        .read_only(config.read_only)
+        .audited(config.audit_log.as_deref().map(AuditLog::at));
+    let writes = Writes::start(&pool, operator, clock.clone());
     let demo = inside.as_ref().map(|inside| inside.demo);
     let embedded = inside.map(|inside| embedded::connect(inside.control, inside.chronicle, clock.clone()));
     let play = play.map(|begins| play::connect(begins, clock.clone()));
-    let result = show(&config, demo, clock, signals, wires, (embedded, play)).await;
+    let result = show(&config, demo, clock, signals, wires, (embedded, play, writes)).await;
     source.stop().await;
     result
 }
@@ -144,7 +152,7 @@ async fn show(
     clock: Clock,
     signals: Signals,
     wires: Wires,
-    (embedded, play): (Option<Beside<Fault>>, Option<Beside<Order>>),
+    (embedded, play, writes): (Option<Beside<Fault>>, Option<Beside<Order>>, Writes),
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
@@ -166,6 +174,7 @@ async fn show(
     Session::new(model, terminal, appearance, clock, signals, inputs, wires)
         .beside(embedded)
         .with_play(play)
+        .with_writes(writes)
         .run()
         .await
 }

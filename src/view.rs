@@ -11,6 +11,7 @@
 
 pub mod canvas;
 mod client;
+mod dialog;
 mod empty;
 pub mod glyphs;
 mod header;
@@ -35,7 +36,7 @@ mod way;
 pub mod widget;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::domain::Millis;
@@ -55,12 +56,25 @@ use widget::{footer, help, notice};
 pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Hits {
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);
     draw_on(&mut canvas, model);
-    let cursor = prompt::draw(&mut canvas, model);
+    let cursor = draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model));
     let hits = canvas.hits;
     if let Some(cursor) = cursor {
         frame.set_cursor_position(cursor);
     }
     hits
+}
+
+/// The dialog lies between the header and the messages.
+fn draw_dialog(canvas: &mut Canvas<'_>, model: &Model) -> Option<Position> {
+    let dialog = model.ui.dialog.as_ref()?;
+    let area = canvas.area();
+    if Size::of(area) == Size::TooSmall {
+        return None;
+    }
+    let Chrome { tabs, body, .. } = Chrome::of(area);
+    let area = tabs.union(body);
+    // What is done is done to the cluster as it is, whether or not the screen is held still.
+    dialog::draw(canvas, area, dialog, model.live(), model.ui.scrolled(Pane::Dialog))
 }
 
 fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {

@@ -363,6 +363,9 @@ impl Ui {
 
     /// Whether the screen shows a time that grows or shrinks by itself.
     fn counts(&self, facts: &Facts) -> bool {
+        if self.dialog.is_some() {
+            return true;
+        }
         match self.screen {
             Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
             Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),

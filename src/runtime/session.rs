@@ -18,6 +18,7 @@ use super::clock::Clock;
 use super::journal::{self, Journal, Line};
 use super::signals::{Signals, Told};
 use super::terminal::{self, Inputs, Terminal};
+use super::writes::{self, Writes};
 use super::{ExitReason, RuntimeError, logging};
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
@@ -53,6 +54,8 @@ pub struct Session {
     embedded: Option<Beside<Fault>>,
     /// The simulated clients, where there are any.
     play: Option<Beside<Order>>,
+    /// Who carries out writes to the cluster, where there may be any.
+    writes: Option<Writes>,
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
@@ -103,6 +106,7 @@ impl Session {
             wires,
             embedded: None,
             play: None,
+            writes: None,
             hits: Hits::default(),
             journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
@@ -125,7 +129,15 @@ impl Session {
         self
     }
 
-    /// Runs until the dashboard is left.
+    /// Lets a person write to the cluster.
+    #[must_use]
+    pub fn with_writes(mut self, writes: Writes) -> Self {
+        self.writes = Some(writes);
+        self
+    }
+
+    /// Runs until the dashboard is left. The terminal is given back before it waits for a write
+    /// that is not over.
     ///
     /// # Errors
     /// See [`RuntimeError`].
@@ -136,6 +148,11 @@ impl Session {
         }
         if let Some(play) = self.play.take() {
             play.end().await;
+        }
+        let Self { terminal, inputs, model, writes, .. } = self;
+        drop((inputs, terminal));
+        if let (Some(writes), Some(id)) = (writes, model.ui.writing) {
+            writes.finish(id).await;
         }
         reason
     }
@@ -191,6 +208,7 @@ impl Session {
             drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
             observed = Beside::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
             observed = Beside::observe(self.play.as_mut()) => Woken::Observed(Some(observed)),
+            observed = Writes::observe(self.writes.as_mut()) => Woken::Observed(Some(observed)),
             observed = self.wires.observations.recv() => Woken::Observed(observed),
             () = logging::logged(), if shows_log => Woken::Logged,
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
@@ -312,8 +330,20 @@ impl Session {
                     }
                     Ok(())
                 }
-                Effect::LeaseKeys(_) | Effect::Write { .. } => {
-                    debug!("nothing here carries out writes yet");
+                Effect::LeaseKeys(lease) => {
+                    if let Some(writes) = &self.writes {
+                        writes.ask(lease);
+                    }
+                    Ok(())
+                }
+                Effect::Write { id, confirmed } => {
+                    let asked = match &self.writes {
+                        Some(writes) => writes.carry_out(id, confirmed),
+                        None => Err(writes::refused(id, confirmed, "nothing here can be written to")),
+                    };
+                    if let Err(refused) = asked {
+                        self.take_in(Stamped { at: self.clock.now(), what: Observation::WriteDone(refused) });
+                    }
                     Ok(())
                 }
                 Effect::CopyCommand(command) => self.terminal.copy(&view::text::command(&command)),

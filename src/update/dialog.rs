@@ -201,3 +201,6 @@ pub fn move_leader_named(model: &mut Model, name: &str) -> Effects {
     tell(model, notice);
     Effects::new()
 }
+
+#[cfg(test)]
+mod tests;

@@ -148,6 +148,11 @@ impl Dialog {
         }
     }
 
+    /// Whether these are facts about the cluster it was opened on.
+    pub fn is_of(&self, facts: &Facts) -> bool {
+        facts.link.cluster_id == self.cluster
+    }
+
     /// Whether this key was not there when it was shown before.
     pub fn is_fresh(&self, key: &(Key, Revision)) -> bool {
         self.news.as_ref().is_some_and(|news| news.fresh.contains(key))
@@ -177,7 +182,7 @@ impl Dialog {
         if !matches!(self.stage, Stage::Asking | Stage::Shown) {
             return None;
         }
-        if facts.link.cluster_id != self.cluster {
+        if !self.is_of(facts) {
             // What was shown is about keys of another cluster.
             self.stage = Stage::Over(WriteResult::Gone);
             return None;
