@@ -107,7 +107,7 @@ pub enum Observation {
 pub enum OnLease {
     /// There is no such lease.
     Gone,
-    /// All of its keys with their create_revisions, in the order of their names, whether they
+    /// All of its keys with their `create_revision`s, in the order of their names, whether they
     /// are watched or not.
     Keys(Vec<(Key, Revision)>),
     /// The cluster did not tell: the reason, as one line.

@@ -73,7 +73,7 @@ impl Writes {
     pub fn carry_out(&self, id: WriteId, confirmed: Confirmed) -> Result<(), Box<WriteDone>> {
         self.confirmed.try_send((id, confirmed)).map_err(|failed| {
             let (id, confirmed) = failed.into_inner();
-            refused(id, confirmed, "the write before it is not over yet")
+            Box::new(refused(id, confirmed, "the write before it is not over yet"))
         })
     }
 
@@ -112,16 +112,17 @@ impl Writes {
 }
 
 /// A write that is not carried out at all.
-pub(super) fn refused(id: WriteId, confirmed: Confirmed, why: &str) -> Box<WriteDone> {
+pub(super) fn refused(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone {
     let result = WriteResult::Refused { why: why.to_owned() };
-    Box::new(WriteDone { id, write: confirmed.write, result, notes: Vec::new() })
+    WriteDone { id, write: confirmed.write, result, notes: Vec::new() }
 }
 
 /// What came of a write, for whoever does not look at a screen any more.
 fn told(done: WriteDone) -> String {
     let notice = Notice::Written(Box::new((done.write, done.result)));
-    let notes: String = done.notes.iter().map(|note| format!("\nlockscope: {}", escape_text(note))).collect();
-    format!("lockscope: {}{notes}", escape_text(&notice.to_string()))
+    let notes = done.notes.iter().map(|note| escape_text(note));
+    let lines = [escape_text(&notice.to_string())].into_iter().chain(notes).map(|line| format!("lockscope: {line}"));
+    lines.collect::<Vec<_>>().join("\n")
 }
 
 /// Says a line to whoever is there to read it.

@@ -136,7 +136,7 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Lock(name) => open_named(model, name),
         Command::Fault(fault) => return faults::cluster(model, fault),
         Command::Order(order) => return play::order(model, order),
-        Command::Revoke(lease) => return dialog::open(model, Write::Revoke { lease }),
+        Command::Revoke(lease) => return dialog::open(model, &Write::Revoke { lease }),
         Command::Release(name) => return dialog::release_named(model, &name),
         Command::MoveLeader(name) => return dialog::move_leader_named(model, &name),
     }
