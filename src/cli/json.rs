@@ -22,6 +22,7 @@ mod harmless;
 mod lease;
 mod lock;
 mod watch;
+mod write;
 
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
@@ -29,6 +30,7 @@ pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
 pub use watch::{Lines, cause, event, rfc3339};
+pub use write::Writing;
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";
