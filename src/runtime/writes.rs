@@ -121,7 +121,8 @@ pub(super) fn refused(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone
 fn told(done: WriteDone) -> String {
     let notice = Notice::Written(Box::new((done.write, done.result)));
     let notes = done.notes.iter().map(|note| escape_text(note));
-    let lines = [escape_text(&notice.to_string())].into_iter().chain(notes).map(|line| format!("lockscope: {line}"));
+    let outcome = notice.to_string();
+    let lines = [escape_text(&outcome)].into_iter().chain(notes).map(|line| format!("lockscope: {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 

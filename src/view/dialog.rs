@@ -250,3 +250,6 @@ fn amount(dialog: &Dialog) -> String {
         locks => format!("{keys}, {}", quantity(locks, "lock")),
     }
 }
+
+#[cfg(test)]
+mod tests;
