@@ -31,6 +31,8 @@ use crate::port::{Client, Clock, Etcd, Pool, PortError};
 mod audit;
 mod send;
 mod sight;
+#[cfg(test)]
+mod tests;
 mod who;
 
 pub use audit::{AuditError, AuditLog};

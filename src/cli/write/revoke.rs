@@ -45,12 +45,10 @@ pub async fn plan(args: &RevokeArgs, config: &Config) -> Result<(Plan, Reading),
     plan.ttl = Some((ttl.granted, ttl.remaining));
     plan.notes.push(match keys.len() {
         0 => "no key is on this lease: nothing but the lease goes".into(),
-        keys => {
-            format!(
-                "{} in one revision, whatever prefix is watched; the client of this lease loses its session",
-                quantity(keys, "key")
-            ) + if keys == 1 { " goes" } else { " go" }
-        }
+        keys => format!(
+            "{} in one revision, whatever prefix is watched, and the lease's client loses its session",
+            if keys == 1 { "its key goes".into() } else { format!("its {} go", quantity(keys, "key")) }
+        ),
     });
     if reading.report_denied() {
         plan.notes.push("some keys beside these may not be read: not every lock may be named here".into());
