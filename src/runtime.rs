@@ -162,6 +162,7 @@ async fn show(
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
         read_only: config.read_only,
+        reach: config.connection.etcdctl_variables(),
         reduce_motion: config.display.reduce_motion,
         lang: appearance.lang,
         demo,

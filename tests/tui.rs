@@ -21,3 +21,5 @@ mod screens;
 #[path = "tui/speed.rs"]
 mod speed;
 mod support;
+#[path = "tui/writes.rs"]
+mod writes;

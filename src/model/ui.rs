@@ -59,6 +59,8 @@ pub struct Ui {
     pub dialog: Option<Box<Dialog>>,
     /// The write that is being carried out, whether or not its dialog was left.
     pub writing: Option<WriteId>,
+    /// The variables by which a shell finds the cluster, for commands that are copied.
+    pub reach: Vec<(&'static str, String)>,
     /// How many dialogs were opened.
     pub writes: u64,
     /// The line that is being typed.

@@ -347,11 +347,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Dialog, &[DOWN], Action::Go(Motion::Down), "Scroll a row down"),
     row(Context::Dialog, &[PAGE_UP], Action::Go(Motion::PageUp), "Scroll a page up"),
     row(Context::Dialog, &[PAGE_DOWN], Action::Go(Motion::PageDown), "Scroll a page down"),
-    row(Context::Dialog, &[ctrl('y')], Action::CopyCommand, "Copy the command that does the same").hint(
-        15,
-        &[ctrl('y')],
-        "copy command",
-    ),
+    row(Context::Dialog, &[ctrl('y')], Action::CopyCommand, "Copy the command that does the same"),
     row(Context::DialogEmpty, &[key('y')], Action::CopyCommand, "Copy the command, unless the word begins with y")
         .hint(14, &[key('y')], "copy command"),
     row(Context::DialogRead, &[ENTER, key('q')], Action::Edit(Edit::Cancel), "Leave the dialog"),

@@ -60,8 +60,8 @@ pub fn leaving(dialog: &Dialog, facts: &Facts) -> (String, Role) {
     match &dialog.stage {
         Stage::Running { since } => (
             format!(
-                "It is carried out since {}. Esc leaves; it goes on then, and what comes of it is told at the bottom \
-                 of the screen and in the log.",
+                "It has been under way for {}. Esc leaves; it goes on then, and what comes of it is told at the \
+                 bottom of the screen and in the log.",
                 duration(whole_seconds(facts.now().since(*since)))
             ),
             Role::Muted,
@@ -352,10 +352,7 @@ fn came(dialog: &Dialog, result: &WriteResult, facts: &Facts) -> (String, Role) 
         }
         WriteResult::Refused { why } => (format!("Refused: {}", escape_text(why)), Role::Error),
         WriteResult::Unknown { why } => (
-            format!(
-                "Unknown, here is how to look: nobody knows whether it was done; it may have been, or be done yet. {}",
-                escape_text(why)
-            ),
+            format!("Unknown, here is how to look. It may have been done, or be done yet: {}", escape_text(why)),
             Role::Error,
         ),
     }
