@@ -16,9 +16,11 @@ mod hand;
 #[path = "writes/large.rs"]
 mod large;
 #[path = "cli/program.rs"]
+#[expect(dead_code, reason = "another suite uses the rest")]
 mod program;
 #[path = "writes/rights.rs"]
 mod rights;
 #[path = "cli/store.rs"]
+#[expect(dead_code, reason = "another suite uses the rest")]
 mod store;
 mod support;

@@ -84,7 +84,7 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
     Ok(())
 }
 
-fn with<'a>(args: &'a WriteArgs, (plan, reading): (Plan, Reading)) -> (Plan, Reading, &'a WriteArgs) {
+fn with(args: &WriteArgs, (plan, reading): (Plan, Reading)) -> (Plan, Reading, &WriteArgs) {
     (plan, reading, args)
 }
 

@@ -4,6 +4,7 @@
 //! is on the disk before it was sent. A write whose intent cannot be noted is not made. Values are
 //! secrets of others and in none of the lines. The form is told in `docs/audit-log.md`.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -105,9 +106,10 @@ impl Line<'_> {
         let mut text = String::with_capacity(json.len());
         for char in json.chars() {
             if is_unsafe(char) {
-                let units =
-                    char.encode_utf16(&mut [0; 2]).iter().map(|unit| format!("\\u{unit:04x}")).collect::<String>();
-                text.push_str(&units);
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String never fails.
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
             } else {
                 text.push(char);
             }
@@ -285,7 +287,9 @@ fn what(confirmed: &Confirmed) -> Value {
             "shown": shown,
         }),
         Write::MoveLeader { to } => json!({"write": "move-leader", "to": to.to_string()}),
-        Write::Disarm(alarm) => json!({"write": "disarm", "alarm": alarm_told(*alarm)}),
+        Write::Disarm(alarm) => {
+            json!({"write": "disarm", "alarm": alarm.kind.name(), "member": alarm.member.to_string()})
+        }
     }
 }
 
@@ -343,7 +347,7 @@ fn keys_and_revisions(keys: &[(Key, Revision)]) -> Value {
 }
 
 fn alarm_told(alarm: Alarm) -> Value {
-    json!({"member": alarm.member.to_string(), "alarm": alarm.kind.name()})
+    json!({"alarm": alarm.kind.name(), "member": alarm.member.to_string()})
 }
 
 /// A key as every document of lockscope has it: text when it is UTF-8, else base64.

@@ -111,15 +111,11 @@ fn a_release_that_is_sent_again_does_not_hit_the_lock_that_came_meanwhile() {
     let proxy = Arc::new(Proxy::start(cluster.address(0)));
     let cut = Arc::clone(&proxy);
     // The first try is lost; meanwhile the same client lets go and takes it again.
-    let outcome = carry_out(
-        vec![proxy.endpoint(), cluster.endpoint(0)],
-        &release("/q", "/q/1", created),
-        move || {
-            cut.cut();
-            store.delete("/q/1");
-            store.put("/q/1", "newer", 0);
-        },
-    );
+    let outcome = carry_out(vec![proxy.endpoint(), cluster.endpoint(0)], &release("/q", "/q/1", created), move || {
+        cut.cut();
+        store.delete("/q/1");
+        store.put("/q/1", "newer", 0);
+    });
     assert!(matches!(outcome.result, WriteResult::Done { .. }), "what was shown is gone: {outcome:?}");
     assert_eq!(keys_there(&cluster, "/q"), ["/q/1"], "and the newer one is there");
 }
@@ -148,9 +144,7 @@ fn a_leader_that_is_killed_during_a_revoke_makes_it_done_or_unknown() {
     let Some(version) = newest("writes: a leader that is killed") else { return };
     let cluster = Arc::new(Mutex::new(version.cluster().members(3).start()));
     // Asked of the leader itself, and of one that hands on to it; before it is sent, and just after.
-    for (round, (through_leader, after)) in
-        [(true, 0), (false, 0), (true, 3), (false, 3)].into_iter().enumerate()
-    {
+    for (round, (through_leader, after)) in [(true, 0), (false, 0), (true, 3), (false, 3)].into_iter().enumerate() {
         let lease = 0xa1 + i64::try_from(round).unwrap();
         let (endpoints, leader, created) = {
             let cluster = cluster.lock().unwrap();
@@ -179,7 +173,9 @@ fn a_leader_that_is_killed_during_a_revoke_makes_it_done_or_unknown() {
         cluster.restart(leader);
         cluster.healthy();
         is_honest(&cluster, &outcome, &format!("{lease:x}"), &key);
-        if matches!(outcome.result, WriteResult::Unknown { .. }) && leases_there(&cluster).contains(&format!("{lease:x}")) {
+        if matches!(outcome.result, WriteResult::Unknown { .. })
+            && leases_there(&cluster).contains(&format!("{lease:x}"))
+        {
             cluster.told(&format!("lease revoke {lease:x}"));
         }
     }
@@ -242,7 +238,8 @@ fn a_member_that_stands_still_holds_no_write_up() {
     let mut endpoints = cluster.endpoints();
     endpoints.swap(0, follower);
     let run = |arguments: &[&str]| {
-        let all = ["--endpoints", &endpoints.join(",")].into_iter().chain(arguments.iter().copied());
+        let endpoints = endpoints.join(",");
+        let all = ["--endpoints", &endpoints].into_iter().chain(arguments.iter().copied());
         crate::program::lockscope(all).run().expect(0)
     };
     run(&["revoke", "a1", "--yes"]);

@@ -39,7 +39,7 @@ impl Plan {
     /// The same with commands that find the cluster of these settings.
     #[must_use]
     pub fn reached_by(mut self, connection: &Connection) -> Self {
-        self.blast = self.blast.reached_by(connection.etcdctl_variables());
+        self.blast = self.blast.reached_by(&connection.etcdctl_variables());
         self
     }
 }
