@@ -29,6 +29,8 @@ use crate::view::text::escape_text;
 const QUESTIONS: usize = 4;
 /// Answers that wait to be taken in.
 const ANSWERS: usize = 4;
+/// How many times the time of one call a look may take: it connects, asks and reads.
+const LOOKS: u32 = 2;
 /// How many times the time of one call a session that ends waits for a write: as long as the
 /// operator looks after it when its answer was lost.
 const WAITS: u32 = 3;
@@ -162,12 +164,13 @@ async fn write(operator: Operator, mut writes: mpsc::Receiver<(WriteId, Confirme
 /// Answers what hangs on leases. The connection is kept for the next question.
 async fn look(pool: Pool, call: Duration, mut questions: mpsc::Receiver<LeaseId>, tells: Tells) {
     let mut kept = None;
+    let limit = call * LOOKS;
     while let Some(lease) = questions.recv().await {
-        let asked = timeout(call, keys_of(&pool, &mut kept, lease)).await;
+        let asked = timeout(limit, keys_of(&pool, &mut kept, lease)).await;
         let answer = match asked {
             Ok(Ok(answer)) => answer,
             Ok(Err(error)) => OnLease::NotTold(error.to_string()),
-            Err(_) => OnLease::NotTold(format!("the cluster did not answer within {} s", call.as_secs())),
+            Err(_) => OnLease::NotTold(format!("the cluster did not answer within {} s", limit.as_secs())),
         };
         if !tells.tell(Observation::LeaseKeys(lease, answer)).await {
             return;

@@ -139,6 +139,9 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
             text.contains("this member leads already") || text.contains(&format!("type {name} to move the lead"))
         });
         if tui.look(|screen| screen.contents().contains("leads already")) {
+            // That message is not to be taken for one about the next.
+            tui.keys(":theme dark\r");
+            tui.shows("theme dark");
             continue;
         }
         tui.keys(&format!("{name}\r"));
@@ -174,7 +177,7 @@ impl Slow {
     fn lockscope(&self) -> Setup {
         let audit = self.audit();
         let arguments = ["--endpoints", &self.proxy.endpoint(), "--audit-log", audit.to_str().unwrap()];
-        lockscope(&[&arguments[..], &["--command-timeout", "2s"]].concat())
+        lockscope(&[&arguments[..], &["--command-timeout", "4s"]].concat())
     }
 
     fn audit(&self) -> std::path::PathBuf {
@@ -184,7 +187,7 @@ impl Slow {
     /// Confirms the revoke and waits until it is about to be sent.
     fn revoke(&self, tui: &Tui) {
         tui.shows("/jobs/reindex");
-        self.cluster.fault("delay 200ms");
+        self.cluster.fault("delay 100ms");
         tui.keys("R");
         tui.shows("type a1 to revoke it");
         tui.keys("a1\r");

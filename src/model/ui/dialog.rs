@@ -22,7 +22,7 @@ use crate::model::{BlastRadius, Facts};
 /// How often the keys of the lease are asked for while the dialog is open.
 const AGAIN: Millis = Millis(2_000);
 /// How long an answer may take before it is asked for again.
-const LOST: Millis = Millis(8_000);
+const LOST: Millis = Millis(15_000);
 /// The most characters of a name that anybody is asked to type.
 const TYPED: usize = 40;
 

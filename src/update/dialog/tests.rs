@@ -203,7 +203,7 @@ fn an_answer_that_is_lost_is_asked_for_again() {
     let mut world = world();
     world.keys("R");
     assert!(!world.pass(5_000).contains(&Effect::LeaseKeys(lease())));
-    assert!(world.pass(3_000).contains(&Effect::LeaseKeys(lease())));
+    assert!(world.pass(10_000).contains(&Effect::LeaseKeys(lease())));
     world.observe(Observation::LeaseKeys(lease(), OnLease::NotTold("permission denied".into())));
     assert_eq!((stage(&world), dialog(&world).trouble.as_deref()), (&Stage::Asking, Some("permission denied")));
     assert!(world.pass(2_000).contains(&Effect::LeaseKeys(lease())));
