@@ -18,6 +18,7 @@
 
 mod cover;
 mod discover;
+mod fill;
 mod flow;
 mod handle;
 mod heartbeat;
@@ -28,7 +29,6 @@ mod memory;
 mod oneshot;
 mod out;
 mod poll;
-mod fill;
 pub mod sequence;
 mod session;
 mod watches;

@@ -12,6 +12,8 @@ mod observation;
 mod play;
 mod pointer;
 mod raft;
+pub mod recorded;
+mod replay;
 #[cfg(test)]
 mod testing;
 mod tick;

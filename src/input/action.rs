@@ -85,6 +85,31 @@ pub enum Action {
     Lanes(Look),
     /// Show what is expected of the playground's run in the keys' place, or the keys again.
     Expectations,
+    /// Move a replay.
+    Replay(Replay),
+    /// Record this session into a file, or stop.
+    Record,
+}
+
+/// What can be done to a replay by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Replay {
+    /// Stop its clock, or let it run.
+    PlayOrPause,
+    /// Faster by a step.
+    Faster,
+    /// Slower by a step.
+    Slower,
+    /// On by one observation.
+    Next,
+    /// Back by one observation.
+    Previous,
+    /// On to the next revision.
+    NextRevision,
+    /// Back to the revision before.
+    PreviousRevision,
+    /// On to what is found next.
+    FindNext,
 }
 
 /// What can be done to a client of the playground by a key.

@@ -6,6 +6,7 @@
 use thiserror::Error;
 
 use super::action::Action;
+use super::seek::{SeekError, SeekTo};
 use super::{Screen, Sort};
 use crate::domain::play::order::{self, OrderError};
 use crate::domain::play::{ClientId, Order, Whom};
@@ -29,6 +30,12 @@ pub enum Command {
     Fault(Fault),
     /// Do something to the simulated clients.
     Order(Order),
+    /// Go to a place in the recording that is replayed.
+    Seek(SeekTo),
+    /// Go on to the next thing that happens to a lock or key with this in its name.
+    Find(String),
+    /// Record into this file.
+    Record(String),
 }
 
 /// Which way to sort.
@@ -66,6 +73,9 @@ pub enum CommandError {
     /// An order to the clients is not what can be read as one.
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// A place in a recording is not what can be read as one.
+    #[error(transparent)]
+    Seek(#[from] SeekError),
     /// Only simulated clients can be told that.
     #[error("`{0}` needs clients that play: `lockscope demo` has some")]
     NeedsPlay(&'static str),
@@ -109,6 +119,9 @@ enum Kind {
     Theme,
     Filter,
     Lock,
+    Seek,
+    Find,
+    Record,
 }
 
 const fn entry(names: &'static [&'static str], arguments: &'static str, help: &'static str, kind: Kind) -> Entry {
@@ -137,6 +150,9 @@ pub const COMMANDS: &[Entry] = &[
         "Take gaps, and that another cluster answers, out of Attention",
         Kind::Plain(Action::Dismiss),
     ),
+    entry(&["record"], "[FILE]", "Record what is seen into a file, or stop", Kind::Record),
+    entry(&["seek"], "12:04:10|+30s|-1m|rev N|start|end", "Go to a place in a replay", Kind::Seek),
+    entry(&["find"], "TEXT", "In a replay, go on to what happens to a lock or key with TEXT in its name", Kind::Find),
     entry(&["redraw"], "", "Draw the whole screen anew", Kind::Plain(Action::Redraw)),
     entry(&["help", "h"], "", "Show the help", Kind::Plain(Action::Help)),
 ];
@@ -173,6 +189,12 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Kind::Plain(_) => return Err(CommandError::TooMuch(called, rest.into())),
         // Keys may have spaces in them, so the whole rest is the text.
         Kind::Filter => Command::Filter(rest.into()),
+        Kind::Seek if rest.is_empty() => return Err(CommandError::Missing(called, SeekTo::EXAMPLES)),
+        Kind::Seek => Command::Seek(rest.parse()?),
+        Kind::Find if rest.is_empty() => return Err(CommandError::Missing(called, "a text")),
+        Kind::Find => Command::Find(rest.into()),
+        Kind::Record if rest.is_empty() => Command::Do(Action::Record),
+        Kind::Record => Command::Record(rest.into()),
         Kind::Lock if rest.is_empty() => Command::Do(Action::Show(Screen::Lock)),
         Kind::Lock => Command::Lock(rest.into()),
         Kind::Theme if rest.is_empty() => return Err(CommandError::Missing(called, "the name of a theme")),
@@ -304,7 +326,8 @@ pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item 
             None => with(&mut Sort::ALL.iter().map(|sort| sort.name()), "", rest),
             Some((sort, word)) => with(&mut ["asc", "desc"].into_iter(), &format!("{sort} "), word.trim_start()),
         },
-        Kind::Plain(_) | Kind::Filter => Vec::new(),
+        Kind::Seek => with(&mut ["start", "end"].into_iter(), "", rest),
+        Kind::Plain(_) | Kind::Filter | Kind::Find | Kind::Record => Vec::new(),
     }
 }
 

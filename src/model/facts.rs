@@ -14,6 +14,7 @@ use crate::event::LeasePollCost;
 use crate::layout::{Family, Layout};
 
 use super::cluster::Cluster;
+use super::fill::Fill;
 use super::group::{Group, GroupIx};
 use super::keyspace::{Entry, Keyspace};
 use super::lease::Leases;
@@ -25,7 +26,6 @@ use super::pending::Pending;
 use super::play::Play;
 use super::poll_plan::PollPlan;
 use super::raft::{Difference, difference};
-use super::fill::Fill;
 use super::timeline::Timeline;
 
 /// What is known.

@@ -11,10 +11,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::{Instant, sleep_until};
 
+use super::fill::next_step;
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::memory::State;
-use super::fill::next_step;
 use super::session::{Cut, Reopen, Session};
 use super::watches::{Open, as_changes};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};

@@ -10,9 +10,9 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout};
 
 use super::cover;
+use super::fill::Fill;
 use super::list::Lister;
 use super::memory::State;
-use super::fill::Fill;
 use super::sequence::Sequencer;
 use super::session::{Cut, Reopen, Session};
 use crate::domain::{KeyEvent, KeyRange, Revision};
