@@ -387,7 +387,7 @@ mod tests {
         }
         assert_eq!(read_embedded(":pause"), Ok(Some(Command::Do(Action::Pause))), "by itself it is about the screen");
         assert_eq!(read_embedded(":kill"), Err("`kill` wants a node such as n1".into()));
-        assert_eq!(read_embedded(":s"), Err("`s` could be sort, start, speed, step".into()));
+        assert_eq!(read_embedded(":s"), Err("`s` could be sort, seek, start, speed, step".into()));
     }
 
     #[test]

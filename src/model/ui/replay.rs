@@ -83,8 +83,9 @@ impl Default for ReplaySpeed {
 impl ReplaySpeed {
     /// The speed of this name, with or without an `x`.
     pub fn named(name: &str) -> Option<Self> {
-        let name = name.trim_matches('x');
-        let at = SPEEDS.iter().position(|(_, known)| *known == name || known.trim_start_matches('0') == name)?;
+        let number = name.strip_suffix('x').unwrap_or(name);
+        let is = |known: &str| known == name || known == number || known.trim_start_matches('0') == number;
+        let at = SPEEDS.iter().position(|(_, known)| is(known))?;
         u8::try_from(at).ok().map(Self)
     }
 

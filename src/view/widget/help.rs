@@ -194,7 +194,10 @@ mod tests {
     fn the_help_is_both_tables_with_the_open_screen_first() {
         let shot = drawn("", 0);
         assert!(shot.lines()[1].contains("Leases"), "{}", shot.text());
-        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len() + WORDS.len() + order::WORDS.len());
+        let elsewhere = of(Context::Replay).count();
+        assert_eq!(keys("").len() + elsewhere, BINDINGS.len() + COMMANDS.len() + WORDS.len() + order::WORDS.len());
+        let replay = keys_of(&Help { replay: true, ..about("") });
+        assert!(replay.contains(&",".to_owned()) && !replay.contains(&"K".to_owned()), "{replay:?}");
         let without = keys_of(&Help { plays: false, ..about("") });
         assert!(!without.contains(&"x".to_owned()) && !without.iter().any(|keys| keys.starts_with(":crash")));
         let [(Pane::Help, Extent { rows: 20, len })] = shot.hits.panes() else { panic!("{:?}", shot.hits.panes()) };
