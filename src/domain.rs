@@ -3,6 +3,7 @@
 //! Nothing here knows etcd's client, a clock or a screen. Numbers are newtypes so that a
 //! revision can never be passed where a lease is meant; `i64` and `u64` stop at the port.
 
+pub mod bytes;
 pub mod escape;
 pub mod ids;
 pub mod key;
@@ -11,6 +12,7 @@ mod measure;
 pub mod member;
 pub mod play;
 pub mod raft;
+pub mod redaction;
 pub mod sentence;
 pub mod time;
 pub mod write;
@@ -20,5 +22,6 @@ pub use key::{Key, KeyRange};
 pub use kv::{KeyEvent, KeyValue, LeaderKey};
 pub use measure::Length;
 pub use member::{Alarm, AlarmKind, Member, Status};
+pub use redaction::Redaction;
 pub use sentence::{Sentence, Value};
 pub use time::{Millis, Timestamp};

@@ -39,6 +39,7 @@ pub struct Stamped<T> {
 
 /// One fact about the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Observation {
     /// The connection changed.
     Link(LinkState),
@@ -61,9 +62,9 @@ pub enum Observation {
     /// What was skipped, told afterwards: changes in the order of their revisions, whole
     /// revisions only, all of them older than the list that was read instead. They say nothing
     /// about what is there now.
-    Replayed(Vec<Change>),
+    Filled(Vec<Change>),
     /// No more of what was skipped follows.
-    ReplayEnded {
+    FillEnded {
         /// Everything that was skipped up to this revision was told.
         through: Revision,
         /// Why the rest is not, if there is a rest.
@@ -104,6 +105,7 @@ pub enum Observation {
 
 /// What hangs on a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnLease {
     /// There is no such lease.
     Gone,
@@ -129,6 +131,7 @@ pub struct WriteDone {
 
 /// Why a member says nothing of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoStatus {
     /// It could not be asked, or did not answer in time.
     Unreachable(String),
@@ -157,6 +160,7 @@ impl fmt::Display for NoStatus {
 
 /// The state of the connection to the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkState {
     /// No endpoint has answered yet.
     #[default]
@@ -212,6 +216,7 @@ pub struct Change {
 
 /// How a watch ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WatchLoss {
     /// The revisions up to `at` were compacted before they were seen.
     Compacted {
@@ -219,7 +224,7 @@ pub enum WatchLoss {
         at: Revision,
     },
     /// More was missed than it is worth waiting for: what is there now is read at once. The
-    /// changes that are skipped by that follow as [`Observation::Replayed`], as far as the
+    /// changes that are skipped by that follow as [`Observation::Filled`], as far as the
     /// server still has them.
     Skipped {
         /// Everything up to this revision was seen.

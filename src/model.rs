@@ -9,6 +9,7 @@ pub mod cause;
 pub mod cluster;
 pub mod facts;
 mod few;
+mod fill;
 pub mod findings;
 mod group;
 mod holds;
@@ -23,8 +24,8 @@ mod pending;
 pub mod play;
 pub mod poll_plan;
 pub mod raft;
-mod replay;
 mod settle;
+mod snapshot;
 pub mod timeline;
 pub mod ui;
 
@@ -112,6 +113,11 @@ impl Model {
     /// its Raft state.
     pub const fn is_embedded(&self) -> bool {
         self.facts.raft.is_some() || self.ui.demo.is_some()
+    }
+
+    /// Whether a recording is replayed: nothing can be done to what it shows.
+    pub const fn is_replay(&self) -> bool {
+        self.ui.replay.is_some()
     }
 
     /// Whether clients play here.

@@ -26,6 +26,7 @@ mod members;
 mod playground;
 mod prompt;
 mod raft;
+mod replay;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -96,6 +97,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let tabs = Screen::ALL.into_iter().filter(is_there);
     header::draw_tabs(canvas, chrome.tabs, tabs, model.ui.screen.tab(), &right);
     match (&model.shown().raft, &model.shown().play) {
+        _ if model.is_replay() => replay::draw_status(canvas, chrome.status, model),
         (_, Some(play)) if model.ui.screen == Screen::Playground => {
             playground::draw_status(canvas, chrome.status, play);
         }
@@ -109,7 +111,8 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         Layer::None => {}
         Layer::Help { filter } => {
             let first = model.ui.screen_context();
-            let help = help::Help { first, filter, embedded: model.is_embedded(), plays: model.plays() };
+            let (embedded, plays, replay) = (model.is_embedded(), model.plays(), model.is_replay());
+            let help = help::Help { first, filter, embedded, plays, replay };
             help.draw(canvas, chrome.body, model.ui.scrolled(Pane::Help));
         }
         Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),

@@ -14,6 +14,8 @@ mod locks;
 mod outage;
 #[path = "tui/pty.rs"]
 mod pty;
+#[path = "tui/replay.rs"]
+mod replay;
 #[path = "tui/rights.rs"]
 mod rights;
 #[path = "tui/screens.rs"]

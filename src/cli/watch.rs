@@ -129,10 +129,10 @@ impl Watcher {
                     to.0 - from.0
                 ));
             }
-            Observation::ReplayEnded { through, why: None } => {
+            Observation::FillEnded { through, why: None } => {
                 say(format_args!("lockscope: all that was missed is told, up to revision {through}"));
             }
-            Observation::ReplayEnded { through, why: Some(why) } => {
+            Observation::FillEnded { through, why: Some(why) } => {
                 say(format_args!("lockscope: what was missed after revision {through} is not told: {why}"));
             }
             Observation::Denied(denied) if !self.model.live().link.denied.contains(denied) => {

@@ -37,6 +37,8 @@ pub enum Context {
     Playground,
     /// On every screen, on an embedded cluster.
     Embedded,
+    /// On every screen of a replay.
+    Replay,
     /// On the screen of the log.
     Log,
     /// While a line is typed.
@@ -58,7 +60,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
@@ -68,6 +70,7 @@ impl Context {
         Self::Raft,
         Self::Playground,
         Self::Embedded,
+        Self::Replay,
         Self::Log,
         Self::Dialog,
         Self::DialogEmpty,
@@ -89,6 +92,11 @@ impl Context {
         matches!(self, Self::Playground)
     }
 
+    /// Whether it is open only in a replay.
+    pub const fn needs_replay(self) -> bool {
+        matches!(self, Self::Replay)
+    }
+
     /// Its heading in the help and in the document.
     pub const fn title(self) -> &'static str {
         match self {
@@ -102,6 +110,7 @@ impl Context {
             Self::Raft => "Raft, on an embedded cluster",
             Self::Playground => "Playground, where clients play",
             Self::Embedded => "On every screen of an embedded cluster",
+            Self::Replay => "On every screen of a replay",
             Self::Log => "Log",
             Self::Typing => "Typing a filter or a command",
             Self::Command => "Typing a command",

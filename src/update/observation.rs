@@ -62,11 +62,11 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.skip_history();
             true
         }
-        Observation::Replayed(changes) => {
-            facts.take_replayed(at, changes);
+        Observation::Filled(changes) => {
+            facts.take_filled(at, changes);
             false
         }
-        Observation::ReplayEnded { through, .. } => facts.end_replay(through),
+        Observation::FillEnded { through, .. } => facts.end_fill(through),
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
