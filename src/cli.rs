@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use color_eyre::config::{HookBuilder, Theme};
+use tokio::runtime::Builder;
 
 use crate::config::{self, Config, Layer};
 use crate::runtime;
@@ -35,6 +36,8 @@ mod performance;
 mod piece;
 mod play;
 mod reading;
+mod record;
+mod replay;
 #[cfg(test)]
 mod sample;
 mod show;
@@ -46,7 +49,7 @@ mod watch;
 mod write;
 
 use args::{Cli, Command};
-use exit::Failure;
+use exit::{Exit, Failure};
 
 /// Runs the program with these arguments, the first of which is its name; returns the exit
 /// code, one of etcdctl's.
@@ -79,6 +82,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Play(args)) if !args.headless && !args.list && args.check.is_none() => {
             play::show(args, Settings::read(cli)?.config)
         }
+        Some(Command::Replay(args)) if !args.headless => replay::show(args, Settings::read(cli)?.config),
         Some(Command::Cluster(args)) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -110,6 +114,17 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             logging::start(&settings.config.logging)?;
             wait::alone(write::run(command, &settings.config, &mut out))?;
         }
+        Command::Record(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            // It ends in order when somebody breaks it off.
+            wait::block_on(&mut Builder::new_current_thread(), record::run(args, &settings.config, &mut out))?;
+        }
+        Command::Replay(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            replay::run(args, &settings.config, &mut out)?;
+        }
         _ => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -140,7 +155,9 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         | Command::Revoke(_)
         | Command::Release(_)
         | Command::MoveLeader(_)
-        | Command::Disarm(_) => Ok(()),
+        | Command::Disarm(_)
+        | Command::Record(_)
+        | Command::Replay(_) => Ok(()),
     }
 }
 
@@ -163,6 +180,14 @@ impl Settings {
         };
         let file = path.filter(|_| from_file.is_some());
         let layers = vec![cli.layer(), Layer::from_environment(variable)?, from_file.unwrap_or_default()];
-        Ok(Self { file, config: config::merge(layers, password::ask)? })
+        // Nobody logs in to a recording.
+        let ask: fn(&str) -> _ =
+            if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
+        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        if config.recording.file.is_some() && !cli.has_screen() {
+            return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
+                .hint("`lockscope record FILE` records without one."));
+        }
+        Ok(Self { file, config })
     }
 }

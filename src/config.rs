@@ -14,6 +14,8 @@ mod layer;
 mod merge;
 pub mod parse;
 
+use crate::domain::Redaction;
+
 pub use environment::{VARIABLES, format, ttl, ttl_budget};
 pub use file::{FileError, default_path};
 pub use layer::{Layer, Secret};
@@ -40,6 +42,17 @@ pub struct Config {
     pub polling: Polling,
     /// What is logged and where to.
     pub logging: Logging,
+    /// What is recorded and where to.
+    pub recording: Recording,
+}
+
+/// What is recorded of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// The file; none when nothing is recorded.
+    pub file: Option<PathBuf>,
+    /// What is done to values, also in a recording that is begun later.
+    pub redaction: Redaction,
 }
 
 /// How the dashboard looks and feels.

@@ -14,6 +14,8 @@ mod locks;
 mod outage;
 #[path = "tui/pty.rs"]
 mod pty;
+#[path = "tui/replay.rs"]
+mod replay;
 #[path = "tui/rights.rs"]
 mod rights;
 #[path = "tui/screens.rs"]
@@ -21,3 +23,5 @@ mod screens;
 #[path = "tui/speed.rs"]
 mod speed;
 mod support;
+#[path = "tui/writes.rs"]
+mod writes;

@@ -13,6 +13,9 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+use crate::domain::Redaction;
+use crate::input::SeekTo;
+use crate::model::ui::ReplaySpeed;
 use crate::playground::Span;
 
 /// The variable that names the configuration file.
@@ -147,6 +150,20 @@ pub enum Command {
     ///
     /// The alarm's name has to be typed, or --yes given. NOSPACE comes back when no space was freed.
     Disarm(DisarmArgs),
+    /// Record what the dashboard would see into a file, until Ctrl-C
+    ///
+    /// It may be started before the cluster is there. What there is of the file can be replayed
+    /// at any time. docs/recording.md tells what is in it.
+    ///
+    /// Fields: file, observations, bytes, observations left out for a slow disk, seconds, what was
+    /// redacted.
+    Record(RecordArgs),
+    /// Look at a recording as if it happened now
+    ///
+    /// Space plays and pauses, [ and ] change the speed, . and , go on and back by one
+    /// observation, > and < by one revision; :seek goes to a time or a revision, :find to what
+    /// has a text in its name. No connection is made and nothing is written.
+    Replay(ReplayArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,
     /// Print the keys and commands of the dashboard as a document
@@ -257,6 +274,40 @@ pub struct WatchArgs {
     /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,
+}
+
+/// Arguments of `record`.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
+    /// The file to make; one that is there already is left alone
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Stop after this long
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+}
+
+/// Arguments of `replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print the locks at its end, as `ls` does, instead of opening the dashboard
+    #[arg(long)]
+    pub headless: bool,
+    /// Go there first, or end there: 12:04:10, +30s, rev 84213, 2026-03-01T12:04:10Z, start, end
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true, value_parser = seek)]
+    pub at: Option<SeekTo>,
+    /// How fast it is played: 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64 or max [default: 1]
+    #[arg(long, value_name = "X", conflicts_with = "headless", allow_hyphen_values = true, value_parser = speed)]
+    pub speed: Option<ReplaySpeed>,
+    /// At its end wait for more, as it is written
+    #[arg(long, conflicts_with = "headless")]
+    pub follow: bool,
+    /// With --headless: add registrations and other leased keys
+    #[arg(long, requires = "headless")]
+    pub all: bool,
 }
 
 /// How a scenario is played.
@@ -459,6 +510,13 @@ pub struct OwnArgs {
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
         num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub reduce_motion: Option<bool>,
+    /// Record what a screen shows into this file, for `lockscope replay`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// In recordings, leave values out or hash them: values, hash
+    #[arg(long, global = true, value_name = "WHAT", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Redaction::NAMES).try_map(|word| redaction(&word)))]
+    pub redact: Option<Redaction>,
     /// Read this configuration file [default: $XDG_CONFIG_HOME/lockscope/config.toml, else
     /// ~/.config/lockscope/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
@@ -484,6 +542,18 @@ fn whole_seconds(text: &str) -> Result<Duration, String> {
     Err(format!("`{text}` is no number of whole seconds: etcd counts leases in those"))
 }
 
+fn redaction(word: &str) -> Result<Redaction, String> {
+    Redaction::named(word).ok_or_else(|| format!("`{word}` cannot be redacted"))
+}
+
+fn seek(text: &str) -> Result<SeekTo, String> {
+    text.parse().map_err(|error: crate::input::seek::SeekError| error.to_string())
+}
+
+fn speed(text: &str) -> Result<ReplaySpeed, String> {
+    ReplaySpeed::named(text).ok_or_else(|| format!("`{text}` is none of {}", ReplaySpeed::names()))
+}
+
 fn endpoint_list(text: &str) -> Result<EndpointList, ValueError> {
     parse::endpoints(text).map(EndpointList)
 }
@@ -505,6 +575,21 @@ impl Cli {
             release.queue_key = self.connection.key.take().map(PathBuf::into_os_string);
         }
         self
+    }
+
+    /// Whether it opens a screen of what happens now.
+    pub const fn has_screen(&self) -> bool {
+        match &self.command {
+            None => true,
+            Some(Command::Demo(args)) => !args.headless,
+            Some(Command::Play(args)) => !args.headless && !args.list && args.check.is_none(),
+            Some(_) => false,
+        }
+    }
+
+    /// What is to be recorded of a screen, or by `record`.
+    pub fn recording(&self) -> config::Recording {
+        config::Recording { file: self.own.record.clone(), redaction: self.own.redact.unwrap_or_default() }
     }
 
     /// What the flags say, as the strongest layer of settings.
@@ -534,6 +619,8 @@ impl Cli {
             ascii,
             no_mouse,
             reduce_motion,
+            record: _,
+            redact: _,
             config: _,
         } = self.own.clone();
         if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {

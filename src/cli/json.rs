@@ -18,16 +18,15 @@ use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
 mod demo;
-mod harmless;
 mod lease;
 mod lock;
 mod tree;
 mod watch;
 mod write;
 
+pub use crate::record::Harmless;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
-pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
 pub use tree::{Forest, Tree};

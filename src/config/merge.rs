@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::layer::Secret;
 use super::{
-    Config, Connection, Credentials, Display, Endpoint, FileError, Layer, Logging, Output, Polling, Tls, ValueError,
+    Config, Connection, Credentials, Display, Endpoint, FileError, Layer, Logging, Output, Polling, Recording, Tls,
+    ValueError,
 };
 
 /// Why there is no configuration.
@@ -101,6 +102,8 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         output: Output { format: all.write_out, hex: all.hex.unwrap_or(false) },
         polling: Polling { budget: all.ttl_budget.unwrap_or(Polling::default().budget), ttl: all.ttl },
         logging: Logging { debug: all.debug.unwrap_or(false), file: not_empty(all.log_file) },
+        // That is for one run alone, and no setting.
+        recording: Recording::default(),
     })
 }
 

@@ -2,12 +2,12 @@
 
 use crate::domain::raft::Fault;
 use crate::effect::{Effect, Effects};
-use crate::input::action::Action;
+use crate::input::action::{Action, Replay};
 use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
 
-use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, typing};
+use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, replay, typing};
 
 /// Takes in what a person did, given where things were drawn when it was done.
 pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
@@ -65,6 +65,12 @@ fn insert(model: &mut Model, text: &str) {
 
 /// Does what a key, a click or a command asks for.
 pub fn perform(model: &mut Model, action: Action) -> Effects {
+    if model.is_replay() && replay::is_refused(action) {
+        return replay::refuse(model);
+    }
+    if action == Action::Pause && model.is_replay() {
+        return replay::keyed(model, Replay::PlayOrPause);
+    }
     let ui = &mut model.ui;
     match action {
         Action::Go(motion) => moving::go(model, motion),
@@ -146,6 +152,8 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Heal => return faults::cluster(model, Fault::Heal),
         Action::Pace(pace) => return faults::pace(model, pace),
         Action::MoveLead => return faults::move_lead(model),
+        Action::Replay(what) => return replay::keyed(model, what),
+        Action::Record => return vec![Effect::Record(None)],
         Action::Client(blow) => return play::client(model, blow),
         Action::Join(count) => return play::join(model, count),
         Action::Lanes(look) => play::look(model, look),

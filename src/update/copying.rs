@@ -22,7 +22,7 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
 /// Copies the command that the open dialog shows.
 pub fn command(model: &mut Model) -> Effects {
     let Some(dialog) = &model.ui.dialog else { return Effects::new() };
-    let command = dialog.command();
+    let command = dialog.command_with(&model.ui.reach);
     tell(model, Notice::CommandCopied);
     vec![Effect::CopyCommand(command)]
 }
