@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use color_eyre::config::{HookBuilder, Theme};
+use tokio::runtime::Builder;
 
 use crate::config::{self, Config, Layer};
 use crate::runtime;
@@ -37,6 +38,8 @@ mod performance;
 mod piece;
 mod play;
 mod reading;
+mod record;
+mod replay;
 #[cfg(test)]
 mod sample;
 mod show;
@@ -46,9 +49,10 @@ mod tree;
 mod unseen;
 mod wait;
 mod watch;
+mod write;
 
 use args::{Cli, Command};
-use exit::Failure;
+use exit::{Exit, Failure};
 
 /// Runs the program with these arguments, the first of which is its name; returns the exit
 /// code, one of etcdctl's.
@@ -71,7 +75,7 @@ fn report_panics() {
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
     let matches = args::command().try_get_matches_from(arguments)?;
-    Ok(Cli::from_arg_matches(&matches)?)
+    Ok(Cli::from_arg_matches(&matches)?.settled())
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
@@ -81,6 +85,7 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         Some(Command::Play(args)) if !args.headless && !args.list && args.check.is_none() => {
             play::show(args, Settings::read(cli)?.config)
         }
+        Some(Command::Replay(args)) if !args.headless => replay::show(args, Settings::read(cli)?.config),
         Some(Command::Cluster(args)) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -107,6 +112,22 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
             play::run(args, &settings.config, &mut out)?;
+        }
+        Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            wait::alone(write::run(command, &settings.config, &mut out))?;
+        }
+        Command::Record(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            // It ends in order when somebody breaks it off.
+            wait::block_on(&mut Builder::new_current_thread(), record::run(args, &settings.config, &mut out))?;
+        }
+        Command::Replay(args) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            replay::run(args, &settings.config, &mut out)?;
         }
         _ => {
             let settings = Settings::read(cli)?;
@@ -135,7 +156,13 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         | Command::Man
         | Command::Cluster(_)
         | Command::Demo(_)
-        | Command::Play(_) => Ok(()),
+        | Command::Play(_)
+        | Command::Revoke(_)
+        | Command::Release(_)
+        | Command::MoveLeader(_)
+        | Command::Disarm(_)
+        | Command::Record(_)
+        | Command::Replay(_) => Ok(()),
     }
 }
 
@@ -158,6 +185,14 @@ impl Settings {
         };
         let file = path.filter(|_| from_file.is_some());
         let layers = vec![cli.layer(), Layer::from_environment(variable)?, from_file.unwrap_or_default()];
-        Ok(Self { file, config: config::merge(layers, password::ask)? })
+        // Nobody logs in to a recording.
+        let ask: fn(&str) -> _ =
+            if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
+        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        if config.recording.file.is_some() && !cli.has_screen() {
+            return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
+                .hint("`lockscope record FILE` records without one."));
+        }
+        Ok(Self { file, config })
     }
 }

@@ -15,6 +15,8 @@ mod layer;
 mod merge;
 pub mod parse;
 
+use crate::domain::Redaction;
+
 pub use environment::{VARIABLES, format, ttl, ttl_budget};
 pub use file::{FileError, default_path};
 pub use findings::Findings;
@@ -44,6 +46,17 @@ pub struct Config {
     pub logging: Logging,
     /// From when on something counts as a finding.
     pub findings: Findings,
+    /// What is recorded and where to.
+    pub recording: Recording,
+}
+
+/// What is recorded of a session.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Recording {
+    /// The file; none when nothing is recorded.
+    pub file: Option<PathBuf>,
+    /// What is done to values, also in a recording that is begun later.
+    pub redaction: Redaction,
 }
 
 /// How the dashboard looks and feels.

@@ -7,6 +7,7 @@ use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 use crate::domain::write::{Confirmed, WriteId};
 use crate::domain::{LeaseId, Sentence};
+use crate::input::SeekTo;
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -28,6 +29,11 @@ pub enum Effect {
     Fault(Fault),
     /// Do something to the simulated clients.
     Order(Order),
+    /// Move a replay.
+    Replay(Replay),
+    /// Record into this file, or into one with a name of its own; without a name a recording that
+    /// is written is ended.
+    Record(Option<String>),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
     /// The same with a command, quoted for a shell.
@@ -40,6 +46,17 @@ pub enum Effect {
     Redraw,
     /// End the program.
     Quit,
+}
+
+/// What is done to a replay.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Replay {
+    /// What a key says.
+    Do(crate::input::action::Replay),
+    /// Go to a place.
+    Seek(SeekTo),
+    /// Go on to what happens to a lock or key with this in its name.
+    Find(String),
 }
 
 /// The effects of one update, in order.

@@ -121,10 +121,11 @@ pub enum Observation {
 
 /// What hangs on a lease.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum OnLease {
     /// There is no such lease.
     Gone,
-    /// All of its keys with their create_revisions, in the order of their names, whether they
+    /// All of its keys with their `create_revision`s, in the order of their names, whether they
     /// are watched or not.
     Keys(Vec<(Key, Revision)>),
     /// The cluster did not tell: the reason, as one line.

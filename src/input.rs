@@ -9,11 +9,13 @@ pub mod hits;
 pub mod key;
 pub mod keymap;
 pub mod place;
+pub mod seek;
 
 pub use action::Action;
 pub use hits::{Extent, Hits, Rect, Target, WaitId};
 pub use key::{Chord, Code};
 pub use place::{Pane, Screen, Sort};
+pub use seek::SeekTo;
 
 /// Something a person did.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -21,6 +21,7 @@ pub mod playground;
 pub mod port;
 pub mod raft;
 pub mod recipe;
+pub mod record;
 pub mod runtime;
 pub mod server;
 pub mod source;

@@ -27,6 +27,7 @@ pub mod play;
 pub mod poll_plan;
 pub mod raft;
 mod settle;
+mod snapshot;
 mod theft;
 pub mod timeline;
 pub mod ui;
@@ -124,6 +125,11 @@ impl Model {
     /// its Raft state.
     pub const fn is_embedded(&self) -> bool {
         self.facts.raft.is_some() || self.ui.demo.is_some()
+    }
+
+    /// Whether a recording is replayed: nothing can be done to what it shows.
+    pub const fn is_replay(&self) -> bool {
+        self.ui.replay.is_some()
     }
 
     /// Whether clients play here.

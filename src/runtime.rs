@@ -14,14 +14,18 @@ pub mod hang_up;
 mod journal;
 pub mod logging;
 pub mod play;
+pub mod replay;
 mod session;
 mod signals;
+mod taping;
 pub mod terminal;
+mod writes;
 
 use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::sync::mpsc;
 use tracing::info;
 
 use crate::config::{Config, Display, Findings};
@@ -29,11 +33,13 @@ use crate::control::Control;
 use crate::domain::Millis;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
-use crate::input::Screen;
+use crate::input::{Screen, SeekTo};
 use crate::model::findings::Thresholds;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
+use crate::operate::{AuditLog, Operator};
 use crate::port::{self, pool::Pool};
+use crate::record::{CreateError, OpenError};
 use crate::source::{self, Watching, Wires};
 use crate::view::theme::ThemeError;
 
@@ -45,9 +51,12 @@ use clock::Clock;
 pub use embedded::Chronicle;
 use logging::LoggingError;
 use play::Begins;
+use replay::Replay;
 use session::Session;
 use signals::Signals;
+use taping::Taping;
 use terminal::{Inputs, Terminal};
+use writes::Writes;
 
 /// Why the dashboard ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +87,12 @@ pub enum RuntimeError {
     /// There is no such theme.
     #[error(transparent)]
     Theme(#[from] ThemeError),
+    /// Nothing can be recorded.
+    #[error(transparent)]
+    Record(#[from] CreateError),
+    /// There is nothing to replay.
+    #[error(transparent)]
+    Replay(#[from] OpenError),
     /// A part of the program panicked; the message was printed.
     #[error("lockscope failed; the message above is a bug to report")]
     Panicked,
@@ -152,6 +167,7 @@ pub async fn dashboard(
     let signals = Signals::listen().map_err(RuntimeError::Signals)?;
     terminal::install_panic_hook();
     let clock = Clock::start();
+    let taping = Taping::begin(&config, clock.now())?;
     // The cluster is called first, so that it answers while the terminal is asked for its colours.
     let stamps = clock.clone();
     let watching = match &config.prefixes[..] {
@@ -159,22 +175,62 @@ pub async fn dashboard(
         prefixes => Watching::Prefixes(prefixes.to_vec()),
     };
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, wires) = source::Handle::start(Pool::new(config.connection.clone()), watching, stamps);
+    let pool = Pool::new(config.connection.clone());
+    let (source, wires) = source::Handle::start(pool.clone(), watching, stamps.clone());
+    let operator = Operator::new(pool.clone(), stamps)
+        .read_only(config.read_only)
+        .audited(config.audit_log.as_deref().map(AuditLog::at));
+    let writes = Writes::start(&pool, operator, clock.clone());
     let demo = inside.as_ref().map(|inside| inside.demo);
     let embedded = inside.map(|inside| embedded::connect(inside.control, inside.chronicle, clock.clone()));
     let play = play.map(|begins| play::connect(begins, clock.clone()));
-    let result = show(&config, demo, clock, signals, wires, (embedded, play)).await;
+    let shown = Shown { demo, embedded, play, taping, writes: Some(writes), replay: None };
+    let result = Box::pin(show(&config, clock, signals, wires, shown)).await;
     source.stop().await;
     result
 }
 
+/// Shows a recording until it is left. No connection is made.
+///
+/// # Errors
+/// When there is no terminal, the file is no recording, or something outside of the person's doing
+/// fails.
+pub async fn replay(config: Config, options: replay::Options) -> Result<ExitReason, RuntimeError> {
+    if !Terminal::is_there() {
+        return Err(RuntimeError::NoTerminal);
+    }
+    logging::start(&config.logging)?;
+    info!(version = env!("CARGO_PKG_VERSION"), "started");
+    let replay = Replay::open(&options, config.polling.budget)?;
+    let signals = Signals::listen().map_err(RuntimeError::Signals)?;
+    terminal::install_panic_hook();
+    // A source that never says anything.
+    let (_silent, observations) = mpsc::channel(1);
+    let (polls, _) = mpsc::channel(1);
+    let (demo, embedded, play) = (None, None, None);
+    let shown =
+        Shown { demo, embedded, play, taping: Taping::default(), writes: None, replay: Some((replay, options.at)) };
+    Box::pin(show(&config, Clock::start(), signals, Wires { observations, polls }, shown)).await
+}
+
+/// What is shown beside what the wires bring.
+struct Shown {
+    demo: Option<Demo>,
+    embedded: Option<Beside<Fault>>,
+    play: Option<Beside<Order>>,
+    taping: Taping,
+    /// Who carries out writes; nobody on a recording.
+    writes: Option<Writes>,
+    /// A recording, and where it is to begin.
+    replay: Option<(Replay, Option<SeekTo>)>,
+}
+
 async fn show(
     config: &Config,
-    demo: Option<Demo>,
     clock: Clock,
     signals: Signals,
     wires: Wires,
-    (embedded, play): (Option<Beside<Fault>>, Option<Beside<Order>>),
+    Shown { demo, embedded, play, taping, writes, replay }: Shown,
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
@@ -183,7 +239,8 @@ async fn show(
         themes: appearance.names.clone(),
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
-        read_only: config.read_only,
+        read_only: config.read_only || replay.is_some(),
+        reach: config.connection.etcdctl_variables(),
         reduce_motion: config.display.reduce_motion,
         lang: appearance.lang,
         demo,
@@ -193,10 +250,17 @@ async fn show(
     };
     let mut model = Model::new(Facts::new(config.polling.budget), ui);
     model.diagnose_by(Some(thresholds(&config.findings)));
+    let replay = replay.map(|(mut replay, at)| {
+        replay.begin(&mut model, at, &appearance.theme.zone);
+        replay
+    });
     let inputs = Inputs::read(late_reply);
     Session::new(model, terminal, appearance, clock, signals, inputs, wires)
         .beside(embedded)
         .with_play(play)
+        .with_writes(writes)
+        .with_replay(replay)
+        .taped(taping)
         .run()
         .await
 }

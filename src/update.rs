@@ -13,6 +13,8 @@ mod observation;
 mod play;
 mod pointer;
 mod raft;
+pub mod recorded;
+mod replay;
 #[cfg(test)]
 mod testing;
 mod tick;

@@ -11,6 +11,7 @@
 
 pub mod canvas;
 mod client;
+mod dialog;
 mod empty;
 pub mod glyphs;
 mod header;
@@ -25,6 +26,7 @@ mod members;
 mod playground;
 mod prompt;
 mod raft;
+mod replay;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -37,7 +39,7 @@ mod way;
 pub mod widget;
 
 use ratatui::Frame;
-use ratatui::layout::Rect;
+use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
 use crate::domain::Millis;
@@ -58,12 +60,25 @@ use widget::{footer, help, notice};
 pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Hits {
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);
     draw_on(&mut canvas, model);
-    let cursor = prompt::draw(&mut canvas, model);
+    let cursor = draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model));
     let hits = canvas.hits;
     if let Some(cursor) = cursor {
         frame.set_cursor_position(cursor);
     }
     hits
+}
+
+/// The dialog lies between the header and the messages.
+fn draw_dialog(canvas: &mut Canvas<'_>, model: &Model) -> Option<Position> {
+    let dialog = model.ui.dialog.as_ref()?;
+    let area = canvas.area();
+    if Size::of(area) == Size::TooSmall {
+        return None;
+    }
+    let Chrome { tabs, body, .. } = Chrome::of(area);
+    let area = tabs.union(body);
+    // What is done is done to the cluster as it is, whether or not the screen is held still.
+    dialog::draw(canvas, area, dialog, model.live(), model.ui.scrolled(Pane::Dialog))
 }
 
 fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
@@ -85,6 +100,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     let tabs = Screen::ALL.into_iter().filter(is_there);
     header::draw_tabs(canvas, chrome.tabs, tabs, model.ui.screen.tab(), &right);
     match (&model.shown().raft, &model.shown().play) {
+        _ if model.is_replay() => replay::draw_status(canvas, chrome.status, model),
         (_, Some(play)) if model.ui.screen == Screen::Playground => {
             playground::draw_status(canvas, chrome.status, play);
         }
@@ -98,7 +114,8 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         Layer::None => {}
         Layer::Help { filter } => {
             let first = model.ui.screen_context();
-            let help = help::Help { first, filter, embedded: model.is_embedded(), plays: model.plays() };
+            let (embedded, plays, replay) = (model.is_embedded(), model.plays(), model.is_replay());
+            let help = help::Help { first, filter, embedded, plays, replay };
             help.draw(canvas, chrome.body, model.ui.scrolled(Pane::Help));
         }
         Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),

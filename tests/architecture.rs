@@ -28,7 +28,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("embedded", &["domain", "chance", "mvcc", "raft"]),
     ("recipe", &["domain", "chance"]),
     ("input", &["domain"]),
-    ("effect", &["domain"]),
+    ("effect", &["domain", "input"]),
     ("event", &["domain", "input"]),
     ("model", &["domain", "layout", "input", "event", "effect"]),
     ("update", &["domain", "layout", "input", "event", "effect", "model"]),

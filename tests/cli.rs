@@ -20,6 +20,8 @@ mod members;
 mod play;
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/record.rs"]
+mod record;
 #[path = "cli/rights.rs"]
 mod rights;
 #[path = "cli/settings.rs"]

@@ -14,6 +14,8 @@ mod locks;
 mod outage;
 #[path = "tui/pty.rs"]
 mod pty;
+#[path = "tui/replay.rs"]
+mod replay;
 #[path = "tui/rights.rs"]
 mod rights;
 #[path = "tui/screens.rs"]
@@ -23,3 +25,5 @@ mod speed;
 mod support;
 #[path = "tui/troubles.rs"]
 mod troubles;
+#[path = "tui/writes.rs"]
+mod writes;

@@ -13,7 +13,10 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+use crate::domain::Redaction;
+use crate::input::SeekTo;
 use crate::model::Severity;
+use crate::model::ui::ReplaySpeed;
 use crate::playground::Span;
 
 /// The variable that names the configuration file.
@@ -131,6 +134,46 @@ pub enum Command {
     /// 20%, heal, campaign n1, transfer n2, speed 0.1, freeze, thaw, step, prevote off,
     /// checkquorum off, status.
     Cluster(ClusterArgs),
+    /// Revoke a lease: all its keys go, and every lock that one of them holds is freed
+    ///
+    /// What would go is shown first, keys outside the watched prefixes too, and the lease's id has
+    /// to be typed, or --yes given. It is not done when the lease has other keys by then. A look
+    /// afterwards verifies it; when the answer is lost and no look tells, it says that it is unknown.
+    ///
+    /// Fields: write: command, lease, what is done. key: name, create_revision. lock: name, freed
+    /// or stays-held, the key that holds it next. note. etcdctl: the same with etcdctl. result:
+    /// done, changed, gone-already, refused or unknown, and the revision or the reason. gone: key.
+    Revoke(RevokeArgs),
+    /// Release a lock: delete its holder's key, or another one that is named
+    ///
+    /// It is one transaction that deletes the key only if it is the one that was shown: a newer lock
+    /// of the same name is never hit. The client that held it is not told. What would happen is shown
+    /// first, and the last part of the lock's name has to be typed, or --yes given.
+    ///
+    /// Fields are those of `revoke`.
+    Release(ReleaseArgs),
+    /// Move the lead to another member
+    ///
+    /// The member's name has to be typed, or --yes given. It is verified with the new leader.
+    MoveLeader(MoveLeaderArgs),
+    /// Disarm an alarm, of every member that raised it
+    ///
+    /// The alarm's name has to be typed, or --yes given. NOSPACE comes back when no space was freed.
+    Disarm(DisarmArgs),
+    /// Record what the dashboard would see into a file, until Ctrl-C
+    ///
+    /// It may be started before the cluster is there. What there is of the file can be replayed
+    /// at any time. docs/recording.md tells what is in it.
+    ///
+    /// Fields: file, observations, bytes, observations left out for a slow disk, seconds, what was
+    /// redacted.
+    Record(RecordArgs),
+    /// Look at a recording as if it happened now
+    ///
+    /// Space plays and pauses, [ and ] change the speed, . and , go on and back by one
+    /// observation, > and < by one revision; :seek goes to a time or a revision, :find to what
+    /// has a text in its name. No connection is made and nothing is written.
+    Replay(ReplayArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,
     /// Print the keys and commands of the dashboard as a document
@@ -170,6 +213,69 @@ pub struct ShowArgs {
     /// these wait for; without LOCK everybody that waits. Reads all locks
     #[arg(long)]
     pub tree: bool,
+}
+
+/// How a write is confirmed.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct WriteArgs {
+    /// Show what it would do and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do it without asking
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+}
+
+/// Arguments of `revoke`.
+#[derive(Args, Debug)]
+pub struct RevokeArgs {
+    /// The lease's id in hex, padded or not, with or without 0x
+    #[arg(value_name = "LEASE", allow_hyphen_values = true)]
+    pub lease: String,
+    /// The id is decimal
+    #[arg(long)]
+    pub dec: bool,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `release`.
+#[derive(Args, Debug)]
+pub struct ReleaseArgs {
+    /// The lock's whole name
+    #[arg(value_name = "LOCK")]
+    pub lock: OsString,
+    /// Delete this key of its queue instead of the holder's; --key KEY says the same where no --cert is
+    /// given, whose key that flag names otherwise
+    // Not `key`: that is the global flag's id.
+    #[arg(value_name = "KEY")]
+    pub queue_key: Option<OsString>,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `move-leader`.
+#[derive(Args, Debug)]
+pub struct MoveLeaderArgs {
+    /// The member that is to lead, by its name or its id
+    #[arg(value_name = "MEMBER")]
+    pub member: String,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `disarm`.
+#[derive(Args, Debug)]
+pub struct DisarmArgs {
+    /// Which alarm [default: the one that is raised]
+    #[arg(value_name = "ALARM", ignore_case = true, value_parser = PossibleValuesParser::new(["nospace", "corrupt"]))]
+    pub alarm: Option<String>,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 /// Arguments of `watch`.
@@ -215,6 +321,40 @@ impl FailOn {
             Self::Error => Severity::Error,
         }
     }
+}
+
+/// Arguments of `record`.
+#[derive(Args, Debug)]
+pub struct RecordArgs {
+    /// The file to make; one that is there already is left alone
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Stop after this long
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+}
+
+/// Arguments of `replay`.
+#[derive(Args, Clone, Debug)]
+pub struct ReplayArgs {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+    /// Print the locks at its end, as `ls` does, instead of opening the dashboard
+    #[arg(long)]
+    pub headless: bool,
+    /// Go there first, or end there: 12:04:10, +30s, rev 84213, 2026-03-01T12:04:10Z, start, end
+    #[arg(long, value_name = "WHERE", allow_hyphen_values = true, value_parser = seek)]
+    pub at: Option<SeekTo>,
+    /// How fast it is played: 0.25, 0.5, 1, 2, 4, 8, 16, 32, 64 or max [default: 1]
+    #[arg(long, value_name = "X", conflicts_with = "headless", allow_hyphen_values = true, value_parser = speed)]
+    pub speed: Option<ReplaySpeed>,
+    /// At its end wait for more, as it is written
+    #[arg(long, conflicts_with = "headless")]
+    pub follow: bool,
+    /// With --headless: add registrations and other leased keys
+    #[arg(long, requires = "headless")]
+    pub all: bool,
 }
 
 /// How a scenario is played.
@@ -417,6 +557,13 @@ pub struct OwnArgs {
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
         num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub reduce_motion: Option<bool>,
+    /// Record what a screen shows into this file, for `lockscope replay`
+    #[arg(long, global = true, value_name = "FILE")]
+    pub record: Option<PathBuf>,
+    /// In recordings, leave values out or hash them: values, hash
+    #[arg(long, global = true, value_name = "WHAT", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Redaction::NAMES).try_map(|word| redaction(&word)))]
+    pub redact: Option<Redaction>,
     /// Read this configuration file [default: $XDG_CONFIG_HOME/lockscope/config.toml, else
     /// ~/.config/lockscope/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
@@ -442,6 +589,18 @@ fn whole_seconds(text: &str) -> Result<Duration, String> {
     Err(format!("`{text}` is no number of whole seconds: etcd counts leases in those"))
 }
 
+fn redaction(word: &str) -> Result<Redaction, String> {
+    Redaction::named(word).ok_or_else(|| format!("`{word}` cannot be redacted"))
+}
+
+fn seek(text: &str) -> Result<SeekTo, String> {
+    text.parse().map_err(|error: crate::input::seek::SeekError| error.to_string())
+}
+
+fn speed(text: &str) -> Result<ReplaySpeed, String> {
+    ReplaySpeed::named(text).ok_or_else(|| format!("`{text}` is none of {}", ReplaySpeed::names()))
+}
+
 fn endpoint_list(text: &str) -> Result<EndpointList, ValueError> {
     parse::endpoints(text).map(EndpointList)
 }
@@ -452,6 +611,34 @@ fn secret(text: &str) -> Result<Secret, ValueError> {
 }
 
 impl Cli {
+    /// Gives the key that `--key` names to `release`, where it means that one: without a certificate
+    /// there can be no key of it.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        if let Some(Command::Release(release)) = &mut self.command
+            && self.connection.cert.is_none()
+            && release.queue_key.is_none()
+        {
+            release.queue_key = self.connection.key.take().map(PathBuf::into_os_string);
+        }
+        self
+    }
+
+    /// Whether it opens a screen of what happens now.
+    pub const fn has_screen(&self) -> bool {
+        match &self.command {
+            None => true,
+            Some(Command::Demo(args)) => !args.headless,
+            Some(Command::Play(args)) => !args.headless && !args.list && args.check.is_none(),
+            Some(_) => false,
+        }
+    }
+
+    /// What is to be recorded of a screen, or by `record`.
+    pub fn recording(&self) -> config::Recording {
+        config::Recording { file: self.own.record.clone(), redaction: self.own.redact.unwrap_or_default() }
+    }
+
     /// What the flags say, as the strongest layer of settings.
     pub fn layer(&self) -> Layer {
         let ConnectionArgs {
@@ -479,6 +666,8 @@ impl Cli {
             ascii,
             no_mouse,
             reduce_motion,
+            record: _,
+            redact: _,
             config: _,
         } = self.own.clone();
         if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {
@@ -596,6 +785,32 @@ mod tests {
         assert_eq!(layer(&["ls", ""]).prefix, Some(vec![vec![]]));
         assert_eq!(layer(&["ls"]).prefix, None);
         assert_eq!(layer(&["--prefix", "/b/", "ls", "/a/"]).prefix, Some(vec![b"/b/".to_vec(), b"/a/".to_vec()]));
+    }
+
+    #[test]
+    fn the_key_to_release_is_told_from_the_key_of_a_certificate() {
+        let settled = |arguments: &[&str]| {
+            let cli = parsed(arguments).unwrap().settled();
+            let layer = cli.layer();
+            let Some(Command::Release(release)) = cli.command else { panic!("it is a release") };
+            (release.queue_key.map(|key| key.into_string().unwrap()), layer.key)
+        };
+        assert_eq!(settled(&["release", "/q"]), (None, None));
+        assert_eq!(settled(&["release", "/q", "/q/1"]), (Some("/q/1".into()), None));
+        assert_eq!(settled(&["release", "/q", "--key", "/q/1"]), (Some("/q/1".into()), None));
+        let tls = ["--cert", "c", "--key", "k", "release", "/q"];
+        assert_eq!(settled(&tls), (None, Some("k".into())));
+        assert_eq!(settled(&[&tls[..], &["/q/1"]].concat()), (Some("/q/1".into()), Some("k".into())));
+    }
+
+    #[test]
+    fn the_id_of_a_lease_may_look_like_a_flag() {
+        for arguments in
+            [&["revoke", "-7fab12cd34ef5601", "--dry-run"][..], &["revoke", "--dry-run", "-7fab12cd34ef5601"]]
+        {
+            let Some(Command::Revoke(revoke)) = parsed(arguments).unwrap().command else { panic!("it is a revoke") };
+            assert_eq!((&*revoke.lease, revoke.write.dry_run), ("-7fab12cd34ef5601", true));
+        }
     }
 
     #[test]

@@ -33,10 +33,16 @@ pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReaso
 
 impl From<RuntimeError> for Failure {
     fn from(error: RuntimeError) -> Self {
+        // They have hints of their own.
+        let error = match error {
+            RuntimeError::Record(error) => return error.into(),
+            RuntimeError::Replay(error) => return error.into(),
+            other => other,
+        };
         let exit = match &error {
             RuntimeError::NoTerminal => Exit::BadInput,
             RuntimeError::Theme(_) => Exit::BadArguments,
-            RuntimeError::Logging(_) => Exit::File,
+            RuntimeError::Logging(_) | RuntimeError::Record(_) | RuntimeError::Replay(_) => Exit::File,
             RuntimeError::Terminal(_)
             | RuntimeError::Signals(_)
             | RuntimeError::Panicked

@@ -152,12 +152,12 @@ mod tests {
             "since": "2023-11-14T22:13:20.000Z", "since_exact": false,
             "evidence": {
                 "text": finding["evidence"]["text"], "key": "/jobs/it's/694d82254d5fa305", "revision": 83_004,
-                "waiters": 1,
+                "held_ms": 120, "waiters": 1,
             },
             "why": finding["why"], "advice": finding["advice"], "remedy": "lockscope release '/jobs/it'\\''s'",
         });
         assert_eq!(*finding, expected);
-        assert!(finding["evidence"]["text"].as_str().unwrap().contains("83,004; 1 waiter"), "{finding}");
+        assert!(finding["evidence"]["text"].as_str().unwrap().ends_with("; 1 waiter blocked"), "{finding}");
     }
 
     #[test]

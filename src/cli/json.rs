@@ -19,20 +19,21 @@ use crate::model::{Facts, KeyView, Renewal, TtlState};
 mod cluster;
 mod demo;
 mod doctor;
-mod harmless;
 mod lease;
 mod lock;
 mod tree;
 mod watch;
+mod write;
 
+pub use crate::record::Harmless;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
 pub use doctor::Doctor;
-pub use harmless::Harmless;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
 pub use tree::{Forest, Tree};
 pub use watch::{Lines, cause, event, rfc3339};
+pub use write::Writing;
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";

@@ -32,6 +32,15 @@ pub fn ask(user: &str) -> Result<String, ConfigError> {
     typed.ok_or(ConfigError::Interrupted)
 }
 
+/// Asks nobody: for what logs in nowhere.
+///
+/// # Errors
+/// Never.
+#[expect(clippy::unnecessary_wraps, reason = "it stands in the place of one that can fail")]
+pub fn never(_user: &str) -> Result<String, ConfigError> {
+    Ok(String::new())
+}
+
 /// The terminal in raw mode until this is dropped.
 struct Raw;
 

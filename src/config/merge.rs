@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use super::layer::Secret;
 use super::{
-    Config, Connection, Credentials, Display, Endpoint, FileError, Layer, Logging, Output, Polling, Tls, ValueError,
+    Config, Connection, Credentials, Display, Endpoint, FileError, Layer, Logging, Output, Polling, Recording, Tls,
+    ValueError,
 };
 
 /// Why there is no configuration.
@@ -102,6 +103,8 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         polling: Polling { budget: all.ttl_budget.unwrap_or(Polling::default().budget), ttl: all.ttl },
         logging: Logging { debug: all.debug.unwrap_or(false), file: not_empty(all.log_file) },
         findings: all.findings,
+        // That is for one run alone, and no setting.
+        recording: Recording::default(),
     })
 }
 

@@ -10,6 +10,7 @@ use super::{Alarm, Key, LeaseId, MemberId, Revision};
 
 /// Something to be done to a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Write {
     /// Revoke a lease: every key on it goes in one revision.
     Revoke {
@@ -50,6 +51,7 @@ pub struct WriteId(pub u64);
 
 /// What came of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WriteResult {
     /// It was done, and a look afterwards showed it.
     Done {

@@ -89,6 +89,10 @@ pub enum Action {
     Write(Wish),
     /// Copy the command that the open dialog shows.
     CopyCommand,
+    /// Move a replay.
+    Replay(Replay),
+    /// Record this session into a file, or stop.
+    Record,
 }
 
 /// A write that can be asked for by a key, about what is selected.
@@ -102,6 +106,27 @@ pub enum Wish {
     MoveLeader,
     /// Disarm the member's alarm, or the first that is raised.
     Disarm,
+}
+
+/// What can be done to a replay by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Replay {
+    /// Stop its clock, or let it run.
+    PlayOrPause,
+    /// Faster by a step.
+    Faster,
+    /// Slower by a step.
+    Slower,
+    /// On by one observation.
+    Next,
+    /// Back by one observation.
+    Previous,
+    /// On to the next revision.
+    NextRevision,
+    /// Back to the revision before.
+    PreviousRevision,
+    /// On to what is found next.
+    FindNext,
 }
 
 /// What can be done to a client of the playground by a key.

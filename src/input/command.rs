@@ -6,6 +6,7 @@
 use thiserror::Error;
 
 use super::action::{Action, Wish};
+use super::seek::{SeekError, SeekTo};
 use super::{Screen, Sort};
 use crate::domain::LeaseId;
 use crate::domain::play::order::{self, OrderError};
@@ -36,6 +37,12 @@ pub enum Command {
     Release(String),
     /// Open the dialog about moving the lead to the member of this name.
     MoveLeader(String),
+    /// Go to a place in the recording that is replayed.
+    Seek(SeekTo),
+    /// Go on to the next thing that happens to a lock or key with this in its name.
+    Find(String),
+    /// Record into this file.
+    Record(String),
 }
 
 /// Which way to sort.
@@ -73,6 +80,9 @@ pub enum CommandError {
     /// An order to the clients is not what can be read as one.
     #[error(transparent)]
     Order(#[from] OrderError),
+    /// A place in a recording is not what can be read as one.
+    #[error(transparent)]
+    Seek(#[from] SeekError),
     /// Only simulated clients can be told that.
     #[error("`{0}` needs clients that play: `lockscope demo` has some")]
     NeedsPlay(&'static str),
@@ -121,6 +131,9 @@ enum Kind {
     Revoke,
     Release,
     MoveLeader,
+    Seek,
+    Find,
+    Record,
 }
 
 impl Kind {
@@ -171,6 +184,9 @@ pub const COMMANDS: &[Entry] = &[
         "Take gaps, and that another cluster answers, out of Attention",
         Kind::Plain(Action::Dismiss),
     ),
+    entry(&["record"], "[FILE]", "Record what is seen into a file, or stop", Kind::Record),
+    entry(&["seek"], "12:04:10|+30s|-1m|rev N|start|end", "Go to a place in a replay", Kind::Seek),
+    entry(&["find"], "TEXT", "In a replay, go on to what happens to a lock or key with TEXT in its name", Kind::Find),
     entry(&["redraw"], "", "Draw the whole screen anew", Kind::Plain(Action::Redraw)),
     entry(&["help", "h"], "", "Show the help", Kind::Plain(Action::Help)),
 ];
@@ -207,6 +223,12 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Kind::Plain(_) => return Err(CommandError::TooMuch(called, rest.into())),
         // Keys may have spaces in them, so the whole rest is the text.
         Kind::Filter => Command::Filter(rest.into()),
+        Kind::Seek if rest.is_empty() => return Err(CommandError::Missing(called, SeekTo::EXAMPLES)),
+        Kind::Seek => Command::Seek(rest.parse()?),
+        Kind::Find if rest.is_empty() => return Err(CommandError::Missing(called, "a text")),
+        Kind::Find => Command::Find(rest.into()),
+        Kind::Record if rest.is_empty() => Command::Do(Action::Record),
+        Kind::Record => Command::Record(rest.into()),
         Kind::Lock if rest.is_empty() => Command::Do(Action::Show(Screen::Lock)),
         Kind::Lock => Command::Lock(rest.into()),
         Kind::Revoke if rest.is_empty() => Command::Do(Action::Write(Wish::Revoke)),
@@ -365,7 +387,8 @@ fn complete_entry<'a>(
             None => with(&mut Sort::ALL.iter().map(|sort| sort.name()), "", rest),
             Some((sort, word)) => with(&mut ["asc", "desc"].into_iter(), &format!("{sort} "), word.trim_start()),
         },
-        Kind::Plain(_) | Kind::Filter | Kind::Revoke => Vec::new(),
+        Kind::Seek => with(&mut ["start", "end"].into_iter(), "", rest),
+        Kind::Plain(_) | Kind::Filter | Kind::Find | Kind::Record | Kind::Revoke => Vec::new(),
     }
 }
 
@@ -425,7 +448,7 @@ mod tests {
         }
         assert_eq!(read_embedded(":pause"), Ok(Some(Command::Do(Action::Pause))), "by itself it is about the screen");
         assert_eq!(read_embedded(":kill"), Err("`kill` wants a node such as n1".into()));
-        assert_eq!(read_embedded(":s"), Err("`s` could be sort, start, speed, step".into()));
+        assert_eq!(read_embedded(":s"), Err("`s` could be sort, seek, start, speed, step".into()));
     }
 
     #[test]

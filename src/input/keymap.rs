@@ -7,6 +7,8 @@
 mod document;
 mod table;
 
+use std::borrow::Cow;
+
 use super::{Action, Chord};
 
 pub use document::document;
@@ -35,6 +37,8 @@ pub enum Context {
     Playground,
     /// On every screen, on an embedded cluster.
     Embedded,
+    /// On every screen of a replay.
+    Replay,
     /// On the screen of the log.
     Log,
     /// On the screen of who waits for whom.
@@ -58,7 +62,7 @@ pub enum Context {
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
@@ -68,11 +72,12 @@ impl Context {
         Self::Raft,
         Self::Playground,
         Self::Embedded,
+        Self::Replay,
         Self::Log,
+        Self::Waits,
         Self::Dialog,
         Self::DialogEmpty,
         Self::DialogRead,
-        Self::Waits,
         Self::Copy,
         Self::Typing,
         Self::Command,
@@ -90,6 +95,11 @@ impl Context {
         matches!(self, Self::Playground)
     }
 
+    /// Whether it is open only in a replay.
+    pub const fn needs_replay(self) -> bool {
+        matches!(self, Self::Replay)
+    }
+
     /// Its heading in the help and in the document.
     pub const fn title(self) -> &'static str {
         match self {
@@ -103,6 +113,7 @@ impl Context {
             Self::Raft => "Raft, on an embedded cluster",
             Self::Playground => "Playground, where clients play",
             Self::Embedded => "On every screen of an embedded cluster",
+            Self::Replay => "On every screen of a replay",
             Self::Log => "Log",
             Self::Waits => "Waits",
             Self::Typing => "Typing a filter or a command",
@@ -147,6 +158,11 @@ impl Hint {
     pub fn label(&self, ascii: bool) -> String {
         let symbols: Vec<_> = self.keys.iter().map(|key| key.symbol(ascii)).collect();
         symbols.join(if ascii { "/" } else { "" })
+    }
+
+    /// The words as the footer shows them: three dots stand for a dialog that follows.
+    pub fn words(&self, ascii: bool) -> Cow<'static, str> {
+        if ascii { self.text.replace('…', "...").into() } else { self.text.into() }
     }
 }
 

@@ -297,8 +297,8 @@ impl Cluster {
         let voices = |leader| answering().filter(|facts| named(facts) == Some(leader)).count();
         let is_led = || {
             let newest = self.answering().map(|status| status.term).max();
-            let of_newest = self.answering().filter(|status| Some(status.term) == newest);
-            of_newest.filter_map(|status| status.leader).next().is_some()
+            let mut of_newest = self.answering().filter(|status| Some(status.term) == newest);
+            of_newest.any(|status| status.leader.is_some())
                 || answering().any(leads)
                 || answering().filter_map(named).any(|leader| voices(leader) >= self.quorum())
         };

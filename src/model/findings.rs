@@ -78,8 +78,17 @@ pub const RULES: &[Rule] = &[
     foreign_key::RULE,
     denied::RULE,
     holder_not_renewing::RULE,
-    prefix_trap::RULE,
+    server_made_lease::RULE,
+    lease_missing_on_member::RULE,
+    no_holder::RULE,
+    waiter_will_drop::RULE,
+    waiter_dropped::RULE,
     rewritten_holder::RULE,
+    long_hold::RULE,
+    keyless_leases::RULE,
+    shared_lease::RULE,
+    long_ttl::RULE,
+    prefix_trap::RULE,
     quorum_at_risk::RULE,
     member_unreachable::RULE,
     member_lag::RULE,
@@ -91,15 +100,6 @@ pub const RULES: &[Rule] = &[
     holder_lost::RULE,
     reacquired::RULE,
     watch_gap::RULE,
-    server_made_lease::RULE,
-    lease_missing_on_member::RULE,
-    no_holder::RULE,
-    waiter_will_drop::RULE,
-    waiter_dropped::RULE,
-    long_hold::RULE,
-    keyless_leases::RULE,
-    shared_lease::RULE,
-    long_ttl::RULE,
     single_key_lock::RULE,
     kubernetes_lease::RULE,
 ];
@@ -163,6 +163,14 @@ pub struct Thresholds {
     pub long_hold_medians: u32,
     /// A lease of more time than this blocks others for long when its client crashes.
     pub long_ttl: Millis,
+    /// For how long it is told that somebody fell out of a queue.
+    pub dropped_for: Millis,
+    /// A lock that is usually held is to be free for this long at least before that is told.
+    pub free_for: Millis,
+    /// From so many leases of one TTL on that have no keys and are not renewed, they are told.
+    pub keyless: u32,
+    /// From so many on it is a warning.
+    pub keyless_many: u32,
     /// For so long a holder is told of that lost its lease.
     pub lost_holder: Millis,
     /// For so long a change of the leader is told.
@@ -183,14 +191,6 @@ pub struct Thresholds {
     pub stuck: Millis,
     /// So many times the longest hold that was seen is too long to be work.
     pub stuck_longest: i64,
-    /// For how long it is told that somebody fell out of a queue.
-    pub dropped_for: Millis,
-    /// A lock that is usually held is to be free for this long at least before that is told.
-    pub free_for: Millis,
-    /// From so many leases of one TTL on that have no keys and are not renewed, they are told.
-    pub keyless: u32,
-    /// From so many on it is a warning.
-    pub keyless_many: u32,
 }
 
 impl Thresholds {
@@ -207,6 +207,10 @@ impl Default for Thresholds {
             long_hold: Millis(15 * 60_000),
             long_hold_medians: 5,
             long_ttl: Millis(5 * 60_000),
+            dropped_for: Millis(5 * 60_000),
+            free_for: Millis(60_000),
+            keyless: 10,
+            keyless_many: 100,
             lost_holder: Millis(60_000),
             leader_change: Millis(2 * 60_000),
             leaderless: Millis(5_000),
@@ -217,10 +221,6 @@ impl Default for Thresholds {
             near_quota: 80,
             stuck: Millis(10 * 60_000),
             stuck_longest: 20,
-            dropped_for: Millis(5 * 60_000),
-            free_for: Millis(60_000),
-            keyless: 10,
-            keyless_many: 100,
         }
     }
 }

@@ -506,6 +506,12 @@ impl Leases {
         }
     }
 
+    /// What the cluster said of a lease last, and when.
+    pub(super) fn answer(&self, id: LeaseId) -> Option<(Timestamp, LeaseTtl)> {
+        let Course { granted, remaining, polled_at, term, .. } = *self.course(id)?;
+        Some((polled_at, LeaseTtl { lease: id, granted, remaining, keys: None, term }))
+    }
+
     fn course(&self, id: LeaseId) -> Option<&Course> {
         self.known.get(&id)?.course.as_deref()
     }

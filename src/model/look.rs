@@ -167,7 +167,7 @@ impl<'a> LockView<'a> {
             Made::Alone(_) => false,
         };
         let queued = any.then(|| self.queue()).into_iter().flatten();
-        alone.into_iter().chain(queued).filter(|key| key.is_detached())
+        alone.into_iter().chain(queued).filter(KeyView::is_detached)
     }
 
     /// Whether its holders are to have leases of etcd. A Kubernetes lease carries its time in its

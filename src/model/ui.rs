@@ -15,6 +15,7 @@ pub mod play;
 mod prompt;
 mod raft;
 mod refresh;
+mod replay;
 pub mod waits;
 
 use crate::domain::write::WriteId;
@@ -29,12 +30,13 @@ pub use dialog::Dialog;
 pub use filter::Filter;
 pub use lang::Lang;
 pub use line::Line;
-pub use notice::{Notice, Toast};
+pub use notice::{Edge, Notice, Toast};
 pub use order::{Listing, Order};
 pub use play::PlayUi;
 pub use prompt::{Completion, Prompt, Purpose, Typed};
 pub use raft::{Demo, RaftUi};
 pub use refresh::Refresh;
+pub use replay::{RecordingUi, ReplaySpeed, ReplayUi};
 pub use waits::WaitsUi;
 
 /// How long the row of a lock is marked after something happened to it.
@@ -61,6 +63,8 @@ pub struct Ui {
     pub dialog: Option<Box<Dialog>>,
     /// The write that is being carried out, whether or not its dialog was left.
     pub writing: Option<WriteId>,
+    /// The variables by which a shell finds the cluster, for commands that are copied.
+    pub reach: Vec<(&'static str, String)>,
     /// How many dialogs were opened.
     pub writes: u64,
     /// The line that is being typed.
@@ -99,6 +103,10 @@ pub struct Ui {
     pub play: PlayUi,
     /// That this is the demo.
     pub demo: Option<Demo>,
+    /// That this is a recording.
+    pub replay: Option<ReplayUi>,
+    /// That this session is recorded.
+    pub recording: Option<RecordingUi>,
     /// The pane that was given the focus; it counts while it is drawn.
     pub focus: Option<Pane>,
     /// The panes of the last frame an input came from, with their extents.
@@ -154,18 +162,33 @@ impl Ui {
     pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
         use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
         use Context::{Dialog, DialogEmpty, DialogRead};
-        use Context::{Leases, Lock, Locks, Log, Members, Playground, Waits};
+        use Context::{Leases, Lock, Locks, Log, Members, Playground, Replay, Waits};
         match &self.dialog {
             Some(dialog) if dialog.wants_y() => return &[Dialog, Typing, Anywhere],
             Some(dialog) if dialog.is_typed_in() => return &[DialogEmpty, Dialog, Typing, Anywhere],
             Some(_) => return &[DialogRead, DialogEmpty, Dialog, Anywhere],
             None => {}
         }
+        let replay = self.replay.is_some();
         match (&self.prompt, &self.layer, self.screen) {
             (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
             (Some(_), ..) => &[Typing, Anywhere],
             (None, Layer::Help { .. }, _) => &[Help, Moving, Anywhere],
             (None, Layer::Copy, _) => &[Copy, Anywhere],
+            (None, Layer::None, Screen::Locks) if replay => &[Replay, Locks, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Lock) if replay => &[Replay, Lock, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Leases) if replay => &[Replay, Leases, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Members) if replay => &[Replay, Members, Browse, Moving, Anywhere],
+            (None, Layer::None, Screen::Raft | Screen::Way) if replay && embedded => {
+                &[Replay, Raft, Browse, Moving, Anywhere]
+            }
+            (None, Layer::None, Screen::Playground) if replay && plays => {
+                &[Replay, Playground, Browse, Moving, Anywhere]
+            }
+            (None, Layer::None, Screen::Raft | Screen::Way | Screen::Playground) if replay => {
+                &[Replay, Browse, Moving, Anywhere]
+            }
+            (None, Layer::None, Screen::Log) if replay => &[Replay, Log, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Locks) if embedded => &[Locks, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Lock) if embedded => &[Lock, Embedded, Browse, Moving, Anywhere],
             (None, Layer::None, Screen::Leases) if embedded => &[Leases, Embedded, Browse, Moving, Anywhere],
@@ -395,6 +418,9 @@ impl Ui {
 
     /// Whether the screen shows a time that grows or shrinks by itself.
     fn counts(&self, facts: &Facts) -> bool {
+        if self.dialog.is_some() {
+            return true;
+        }
         match self.screen {
             Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
             Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),

@@ -237,17 +237,15 @@ impl<'a> WaitFor<'a> {
     pub fn around(&self, lock: LockView<'_>) -> Vec<bool> {
         let mut shown = vec![false; self.clients.len()];
         let contended = self.locks.iter().position(|known| known.lock.ix() == lock.ix());
-        let mut open: Vec<ClientIx> = match contended.and_then(|at| u32::try_from(at).ok()).map(ContendedIx) {
-            Some(on) => {
-                let waiting = self.waits.iter().filter(|wait| wait.on == on).map(|wait| wait.client);
-                self.contended(on).holders.iter().copied().chain(waiting).collect()
-            }
+        let mut open: Vec<ClientIx> = if let Some(on) = contended.and_then(|at| u32::try_from(at).ok()).map(ContendedIx)
+        {
+            let waiting = self.waits.iter().filter(|wait| wait.on == on).map(|wait| wait.client);
+            self.contended(on).holders.iter().copied().chain(waiting).collect()
+        } else {
             // Nobody waits for it, but its holder may wait for another, or be waited for there.
-            None => {
-                let leases: Vec<LeaseId> = lock.holders().map(|key| key.lease()).collect();
-                let holds = |client: &Client<'_>| client.leases.iter().any(|lease| leases.contains(lease));
-                self.clients().filter(|(_, client)| holds(client)).map(|(ix, _)| ix).collect()
-            }
+            let leases: Vec<LeaseId> = lock.holders().map(|key| key.lease()).collect();
+            let holds = |client: &Client<'_>| client.leases.iter().any(|lease| leases.contains(lease));
+            self.clients().filter(|(_, client)| holds(client)).map(|(ix, _)| ix).collect()
         };
         let mut above = open.clone();
         while let Some(client) = open.pop() {

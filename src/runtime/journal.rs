@@ -5,8 +5,10 @@
 
 use tracing::{info, warn};
 
+use crate::domain::write::WriteResult;
 use crate::domain::{KeyRange, MemberId, Millis};
 use crate::event::{EndpointError, LeasePollCost, LinkState, NoStatus, Observation, Stamped, WatchLoss};
+use crate::model::ui::Notice;
 use crate::model::{Facts, What};
 use crate::view::text::{duration, escape, escape_text, grouped, quantity};
 
@@ -85,6 +87,13 @@ impl Journal {
                 vec![Line::Info(format!("what was missed is told, up to revision {}", grouped(through.0)))]
             }
             Observation::LeasesPolled(cost) => self.polled(*cost),
+            Observation::WriteDone(done) => {
+                let is_done = matches!(done.result, WriteResult::Done { .. });
+                let notice = Notice::Written(Box::new((done.write.clone(), done.result.clone())));
+                let text = format!("written to the cluster: {}", escape_text(&notice.to_string()));
+                let notes = done.notes.iter().map(|note| Line::Warn(escape_text(note).into_owned()));
+                [if is_done { Line::Info(text) } else { Line::Warn(text) }].into_iter().chain(notes).collect()
+            }
             Observation::FaultDone(fault, Ok(())) => vec![Line::Info(format!("done to the cluster: {fault}"))],
             Observation::FaultDone(fault, Err(why)) => {
                 vec![Line::Warn(format!("not done to the cluster: {fault}: {}", escape_text(why)))]

@@ -16,8 +16,11 @@ use super::appearance::Appearance;
 use super::beside::Beside;
 use super::clock::Clock;
 use super::journal::{self, Journal, Line};
+use super::replay::Replay;
 use super::signals::{Signals, Told};
+use super::taping::Taping;
 use super::terminal::{self, Inputs, Terminal};
+use super::writes::{self, Writes};
 use super::{ExitReason, RuntimeError, logging};
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
@@ -53,6 +56,12 @@ pub struct Session {
     embedded: Option<Beside<Fault>>,
     /// The simulated clients, where there are any.
     play: Option<Beside<Order>>,
+    /// Who carries out writes to the cluster, where there may be any.
+    writes: Option<Writes>,
+    /// A recording in place of the source.
+    replay: Option<Replay>,
+    /// What is recorded of all this.
+    taping: Taping,
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
@@ -76,6 +85,7 @@ enum Woken {
     Drained(io::Result<()>),
     Panic,
     Observed(Option<Stamped<Observation>>),
+    Replay,
     Logged,
     Deadline,
 }
@@ -103,6 +113,9 @@ impl Session {
             wires,
             embedded: None,
             play: None,
+            writes: None,
+            replay: None,
+            taping: Taping::default(),
             hits: Hits::default(),
             journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
@@ -125,17 +138,45 @@ impl Session {
         self
     }
 
-    /// Runs until the dashboard is left.
+    /// Lets a person write to the cluster.
+    #[must_use]
+    pub fn with_writes(mut self, writes: Option<Writes>) -> Self {
+        self.writes = writes;
+        self
+    }
+
+    /// Shows a recording.
+    #[must_use]
+    pub fn with_replay(mut self, replay: Option<Replay>) -> Self {
+        self.replay = replay;
+        self
+    }
+
+    /// Is recorded, or may be.
+    #[must_use]
+    pub fn taped(mut self, taping: Taping) -> Self {
+        self.taping = taping;
+        self
+    }
+
+    /// Runs until the dashboard is left. The terminal is given back before it waits for a write
+    /// that is not over.
     ///
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
         let reason = self.until_left().await;
+        self.taping.end(self.clock.now(), &reason).await;
         if let Some(embedded) = self.embedded.take() {
             embedded.end().await;
         }
         if let Some(play) = self.play.take() {
             play.end().await;
+        }
+        let Self { terminal, inputs, model, writes, .. } = self;
+        drop((inputs, terminal));
+        if let (Some(writes), Some(id)) = (writes, model.ui.writing) {
+            writes.finish(id).await;
         }
         reason
     }
@@ -164,6 +205,10 @@ impl Session {
                 }
                 Woken::Observed(None) if terminal::has_panicked() => return Err(RuntimeError::Panicked),
                 Woken::Observed(None) => return Err(RuntimeError::SourceEnded),
+                Woken::Replay => {
+                    self.replay_turn();
+                    None
+                }
                 Woken::Logged => {
                     self.drawn.version = None;
                     None
@@ -181,6 +226,7 @@ impl Session {
         let wake = self.next_wake();
         let shows_log = self.hits.panes().iter().any(|&(pane, _)| pane == Pane::Log);
         let idle = self.terminal.is_idle();
+        let replay = self.replay.as_mut().and_then(Replay::due);
         tokio::select! {
             // Whoever wants to leave or to do something goes first, then the terminal that
             // waits for the rest of a frame; a cluster that is busy must not keep anybody out.
@@ -191,24 +237,39 @@ impl Session {
             drained = self.terminal.drain(), if !idle => Woken::Drained(drained),
             observed = Beside::observe(self.embedded.as_mut()) => Woken::Observed(Some(observed)),
             observed = Beside::observe(self.play.as_mut()) => Woken::Observed(Some(observed)),
+            observed = Writes::observe(self.writes.as_mut()) => Woken::Observed(Some(observed)),
+            () = sleep_until(replay.unwrap_or_else(Instant::now)), if replay.is_some() => Woken::Replay,
             observed = self.wires.observations.recv() => Woken::Observed(observed),
             () = logging::logged(), if shows_log => Woken::Logged,
             () = sleep_until(wake.unwrap_or_else(Instant::now)), if wake.is_some() => Woken::Deadline,
         }
     }
 
+    /// The time: that of a recording where there is one.
+    fn now(&self) -> Timestamp {
+        self.replay.as_ref().map_or_else(|| self.clock.now(), Replay::now)
+    }
+
+    /// When it will be that time; `None` while a recording's clock stands.
+    fn instant(&self, at: Timestamp) -> Option<Instant> {
+        match &self.replay {
+            Some(replay) => replay.instant(at),
+            None => Some(self.clock.instant(at)),
+        }
+    }
+
     /// When the loop has something to do although nothing happens.
     fn next_wake(&self) -> Option<Instant> {
-        let ticks = self.model.next_tick().into_iter().map(|at| self.clock.instant(at).max(self.ticked + TICK));
+        let ticks = self.model.next_tick().and_then(|at| self.instant(at)).map(|at| at.max(self.ticked + TICK));
         // While the terminal does not take the last frame no other is due.
         let frame = if self.terminal.is_idle() { self.frame_due() } else { None };
-        ticks.chain(frame).min()
+        ticks.into_iter().chain(frame).min()
     }
 
     /// Whether a deadline of the model is over. Looked at each time, so that a cluster that
     /// never stops talking cannot keep its leases from being asked.
     fn wants_tick(&self) -> bool {
-        self.model.next_tick().is_some_and(|at| at <= self.clock.now()) && Instant::now() >= self.ticked + TICK
+        self.model.next_tick().is_some_and(|at| at <= self.now()) && Instant::now() >= self.ticked + TICK
     }
 
     /// When the next frame is due; `None` when the last one still shows what is.
@@ -217,7 +278,7 @@ impl Session {
         if self.drawn.version != Some(self.model.version()) {
             return Some(earliest);
         }
-        self.model.next_frame(self.drawn.at).map(|at| self.clock.instant(at).max(earliest))
+        self.model.next_frame(self.drawn.at).and_then(|at| self.instant(at)).map(|at| at.max(earliest))
     }
 
     fn may_draw(&self) -> bool {
@@ -233,6 +294,7 @@ impl Session {
         // Lists and times are those of the moment of drawing.
         self.tick().await?;
         self.appearance.change_to(&self.model.ui.theme);
+        self.taping.show(&mut self.model);
         logging::collect();
         let (model, theme) = (&self.model, &self.appearance.theme);
         let mut hits = Hits::default();
@@ -251,7 +313,11 @@ impl Session {
 
     async fn tick(&mut self) -> Result<Option<ExitReason>, RuntimeError> {
         self.ticked = Instant::now();
-        let effects = update(&mut self.model, Event::Tick(self.clock.now()));
+        if let Some(replay) = &mut self.replay {
+            replay.show(&mut self.model);
+        }
+        let now = self.now();
+        let effects = update(&mut self.model, Event::Tick(now));
         self.carry_out(effects).await
     }
 
@@ -259,10 +325,21 @@ impl Session {
         if let Input::Resize(columns, rows) = input {
             self.terminal.resize(columns, rows);
         }
-        let effects = update(&mut self.model, Event::Tick(self.clock.now()));
+        let now = self.now();
+        let effects = update(&mut self.model, Event::Tick(now));
         self.carry_out(effects).await?;
         let effects = update(&mut self.model, Event::Input(input, self.hits.clone()));
-        self.carry_out(effects).await
+        let ended = self.carry_out(effects).await;
+        if let Some(replay) = &mut self.replay {
+            replay.hold_message(&mut self.model);
+        }
+        ended
+    }
+
+    /// Lets a replay do what is due.
+    fn replay_turn(&mut self) {
+        let Self { replay: Some(replay), model, journal, .. } = self else { return };
+        replay.turn(model, |model, observed| take_one(journal, model, observed));
     }
 
     /// Takes in an observation and those that wait behind it, for a while.
@@ -270,11 +347,8 @@ impl Session {
         let until = Instant::now() + DRAIN;
         let mut next = Some(first);
         while let Some(observed) = next {
-            self.journal.observed(&observed, self.model.live()).iter().for_each(Line::log);
-            let seq = self.model.live().timeline.next_seq();
-            // Facts lead to effects at the next tick only.
-            update(&mut self.model, Event::Observed(observed));
-            journal::happened(self.model.live(), seq).iter().for_each(Line::log);
+            self.taping.take(&observed, &mut self.model);
+            take_one(&mut self.journal, &mut self.model, observed);
             if Instant::now() >= until {
                 break;
             }
@@ -312,11 +386,34 @@ impl Session {
                     }
                     Ok(())
                 }
-                Effect::LeaseKeys(_) | Effect::Write { .. } => {
-                    debug!("nothing here carries out writes yet");
+                Effect::LeaseKeys(lease) => {
+                    if let Some(writes) = &self.writes {
+                        writes.ask(lease);
+                    }
+                    Ok(())
+                }
+                Effect::Write { id, confirmed } => {
+                    let asked = match &self.writes {
+                        Some(writes) => writes.carry_out(id, confirmed),
+                        None => Err(Box::new(writes::refused(id, confirmed, "nothing here can be written to"))),
+                    };
+                    if let Err(refused) = asked {
+                        self.take_in(Stamped { at: self.clock.now(), what: Observation::WriteDone(refused) });
+                    }
                     Ok(())
                 }
                 Effect::CopyCommand(command) => self.terminal.copy(&view::text::command(&command)),
+                Effect::Replay(what) => {
+                    if let Some(replay) = &mut self.replay {
+                        replay.order(&mut self.model, what, &self.appearance.theme.zone);
+                    }
+                    Ok(())
+                }
+                Effect::Record(file) => {
+                    let now = self.clock.now();
+                    self.taping.toggle(file, now, &self.appearance.theme.zone, &mut self.model).await;
+                    Ok(())
+                }
                 Effect::Copy(text) => self.terminal.copy(&text),
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {
@@ -352,4 +449,13 @@ impl Session {
             debug!(leases = leases.len(), "a burst of lease polls is left out");
         }
     }
+}
+
+/// Takes in one observation, and logs what came of it.
+fn take_one(journal: &mut Journal, model: &mut Model, observed: Stamped<Observation>) {
+    journal.observed(&observed, model.live()).iter().for_each(Line::log);
+    let seq = model.live().timeline.next_seq();
+    // Facts lead to effects at the next tick only.
+    update(model, Event::Observed(observed));
+    journal::happened(model.live(), seq).iter().for_each(Line::log);
 }

@@ -2,12 +2,12 @@
 
 use crate::domain::raft::Fault;
 use crate::effect::{Effect, Effects};
-use crate::input::action::Action;
+use crate::input::action::{Action, Replay};
 use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
 
-use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, typing};
+use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, replay, typing};
 
 /// Takes in what a person did, given where things were drawn when it was done.
 pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
@@ -65,6 +65,12 @@ fn insert(model: &mut Model, text: &str) {
 
 /// Does what a key, a click or a command asks for.
 pub fn perform(model: &mut Model, action: Action) -> Effects {
+    if model.is_replay() && replay::is_refused(action) {
+        return replay::refuse(model);
+    }
+    if action == Action::Pause && model.is_replay() {
+        return replay::keyed(model, Replay::PlayOrPause);
+    }
     let ui = &mut model.ui;
     match action {
         Action::Go(motion) => moving::go(model, motion),
@@ -146,6 +152,8 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Heal => return faults::cluster(model, Fault::Heal),
         Action::Pace(pace) => return faults::pace(model, pace),
         Action::MoveLead => return faults::move_lead(model),
+        Action::Replay(what) => return replay::keyed(model, what),
+        Action::Record => return vec![Effect::Record(None)],
         Action::Client(blow) => return play::client(model, blow),
         Action::Join(count) => return play::join(model, count),
         Action::Lanes(look) => play::look(model, look),
@@ -262,7 +270,9 @@ mod tests {
         let more: Vec<_> = many.iter().copied().chain([("/new", 3)]).collect();
         world.list(&more);
         assert_eq!(world.listed()[0], "/0000", "not yet");
-        assert_eq!(world.model.next_tick(), Some(world.now() + Millis(500)).min(world.model.live().next_deadline()));
+        let (list, diagnosis) = (world.now() + Millis(500), world.model.ui.checkup.due(world.model.shown()));
+        let due = [Some(list), diagnosis, world.model.live().next_deadline()].into_iter().flatten().min();
+        assert_eq!(world.model.next_tick(), due);
         world.pass(500);
         assert_eq!(world.listed()[0], "/new");
         world.keys("S");
@@ -322,6 +332,8 @@ mod tests {
     #[test]
     fn polls_alone_make_no_list_anew_unless_it_goes_by_time_left() {
         let mut world = world();
+        world.model.diagnose_by(None);
+        world.pass(0);
         let poll = |world: &mut World| {
             world.ttl(lease_of("/a", 0), 60, 40);
             world.model.ui.next_settling(world.model.shown())
@@ -431,7 +443,7 @@ mod tests {
     fn keys_that_mean_nothing_do_nothing() {
         let mut world = world();
         let before = format!("{:?}", world.model.ui.screen);
-        assert_eq!(world.keys("7Z<C-x>"), []);
+        assert_eq!(world.keys("8Z<C-x>"), []);
         assert_eq!(format!("{:?}", world.model.ui.screen), before);
     }
 

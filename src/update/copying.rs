@@ -22,7 +22,7 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
 /// Copies the command that the open dialog shows.
 pub fn command(model: &mut Model) -> Effects {
     let Some(dialog) = &model.ui.dialog else { return Effects::new() };
-    let command = dialog.command();
+    let command = dialog.command_with(&model.ui.reach);
     tell(model, Notice::CommandCopied);
     vec![Effect::CopyCommand(command)]
 }
@@ -107,8 +107,9 @@ mod tests {
     #[test]
     fn the_command_against_the_worst_finding_is_copied() {
         let mut world = World::new(&[("/a", 0), ("/b", 3)]);
-        world.ttl(lease_of("/b", 0), 60, 10);
-        world.ttl(lease_of("/b", 0), 60, 9);
+        world.ttl(lease_of("/b", 0), 60, 20);
+        world.pass(1_000);
+        world.ttl(lease_of("/b", 0), 60, 19);
         world.pass(1_000);
         let effects = world.keys("yr");
         let [Effect::CopyCommand(command)] = &effects[..] else { panic!("{effects:?}") };

@@ -15,7 +15,7 @@ use super::action::tell;
 /// Opens the dialog of a write about what is selected, or says why there is none.
 pub fn wish(model: &mut Model, wish: Wish) -> Effects {
     match wanted(model, wish) {
-        Ok(write) => open(model, write),
+        Ok(write) => open(model, &write),
         Err(notice) => {
             tell(model, notice);
             Effects::new()
@@ -24,13 +24,13 @@ pub fn wish(model: &mut Model, wish: Wish) -> Effects {
 }
 
 /// Opens the dialog of a write, unless writes are off.
-pub fn open(model: &mut Model, write: Write) -> Effects {
+pub fn open(model: &mut Model, write: &Write) -> Effects {
     if let Err(notice) = may_write(model) {
         tell(model, notice);
         return Effects::new();
     }
     model.ui.writes += 1;
-    let mut dialog = Dialog::new(WriteId(model.ui.writes), &write, model.live());
+    let mut dialog = Dialog::new(WriteId(model.ui.writes), write, model.live());
     let asks = dialog.settle(model.live());
     let ui = &mut model.ui;
     ui.prompt = None;
@@ -168,14 +168,11 @@ fn release(lock: &LockView<'_>, key: &KeyView<'_>) -> Write {
 
 /// The write that `:release` asks for: of a key, or of the holder of a lock of that name.
 pub fn release_named(model: &mut Model, name: &str) -> Effects {
-    let write = named(model.live(), name.as_bytes());
-    match write {
-        Some(write) => open(model, write),
-        None => {
-            tell(model, Notice::NoKey(name.to_owned()));
-            Effects::new()
-        }
+    if let Some(write) = named(model.live(), name.as_bytes()) {
+        return open(model, &write);
     }
+    tell(model, Notice::NoKey(name.to_owned()));
+    Effects::new()
 }
 
 fn named(facts: &Facts, name: &[u8]) -> Option<Write> {
@@ -195,9 +192,12 @@ pub fn move_leader_named(model: &mut Model, name: &str) -> Effects {
     let member = members.find(|member| member.name == name || member.id.to_string() == name).map(|member| member.id);
     let notice = match member {
         Some(to) if cluster.leader() == Some(to) => Notice::LeadsAlready,
-        Some(to) => return open(model, Write::MoveLeader { to }),
+        Some(to) => return open(model, &Write::MoveLeader { to }),
         None => Notice::NoMemberNamed(name.to_owned()),
     };
     tell(model, notice);
     Effects::new()
 }
+
+#[cfg(test)]
+mod tests;

@@ -192,6 +192,7 @@ mod tests {
             ("4", Screen::Members),
             ("r", Screen::Raft),
             ("6", Screen::Log),
+            ("7", Screen::Waits),
             ("1", Screen::Locks),
         ] {
             world.keys(key);

@@ -10,18 +10,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     facts.see_time(at);
     facts.timeline.trim();
     let news = match what {
-        Observation::Link(state) => {
-            let changed = facts.link.state != state;
-            if changed {
-                facts.link.since = at;
-            }
-            facts.link.lost_since = match state {
-                LinkState::Retrying { .. } => facts.link.lost_since.or(Some(at)),
-                LinkState::Connecting | LinkState::Live { .. } => None,
-            };
-            facts.link.state = state;
-            changed
-        }
+        Observation::Link(state) => take_link(facts, at, state),
         Observation::Cluster(id) => {
             let former = facts.link.cluster_id.replace(id);
             if former.is_some_and(|former| former != id) {
@@ -116,6 +105,21 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     if news {
         facts.bump();
     }
+}
+
+/// Takes in the state of the connection; whether that is news.
+fn take_link(facts: &mut Facts, at: Timestamp, state: LinkState) -> bool {
+    let link = &mut facts.link;
+    let changed = link.state != state;
+    if changed {
+        link.since = at;
+    }
+    link.lost_since = match state {
+        LinkState::Retrying { .. } => link.lost_since.or(Some(at)),
+        LinkState::Connecting | LinkState::Live { .. } => None,
+    };
+    link.state = state;
+    changed
 }
 
 /// Takes in that a range may not be read, which is news.

@@ -3,7 +3,7 @@
 use crate::domain::play::ClientId;
 use crate::domain::raft::NodeId;
 use crate::domain::write::Write;
-use crate::effect::Effects;
+use crate::effect::{Effect, Effects};
 use crate::input::action::Edit;
 use crate::input::command::{self, Command, Direction, Names};
 use crate::model::Model;
@@ -11,7 +11,7 @@ use crate::model::ui::{Layer, Notice, Purpose};
 
 use super::action::{perform, tell, use_theme};
 use super::navigating::{open_named, set_filter};
-use super::{dialog, faults, play};
+use super::{dialog, faults, play, replay};
 
 /// Puts text into the line, if one is being typed.
 pub fn insert(model: &mut Model, text: &str) {
@@ -134,9 +134,22 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Theme(name) => use_theme(model, name),
         Command::Filter(text) => set_filter(&mut model.ui, &text),
         Command::Lock(name) => open_named(model, name),
+        Command::Seek(place) => return replay::seek(model, place),
+        Command::Find(text) => return replay::find(model, text),
+        Command::Fault(_)
+        | Command::Order(_)
+        | Command::Record(_)
+        | Command::Revoke(_)
+        | Command::Release(_)
+        | Command::MoveLeader(_)
+            if model.is_replay() =>
+        {
+            return replay::refuse(model);
+        }
+        Command::Record(file) => return vec![Effect::Record(Some(file))],
         Command::Fault(fault) => return faults::cluster(model, fault),
         Command::Order(order) => return play::order(model, order),
-        Command::Revoke(lease) => return dialog::open(model, Write::Revoke { lease }),
+        Command::Revoke(lease) => return dialog::open(model, &Write::Revoke { lease }),
         Command::Release(name) => return dialog::release_named(model, &name),
         Command::MoveLeader(name) => return dialog::move_leader_named(model, &name),
     }
@@ -207,7 +220,7 @@ mod tests {
     fn a_mistake_is_told_and_can_be_called_back() {
         let mut world = world();
         world.keys(":sort size<Enter>");
-        assert_eq!(world.toast(), "`sort` wants wait, name, held, ttl or handovers, not `size`");
+        assert_eq!(world.toast(), "`sort` wants weight, wait, name, held, ttl or handovers, not `size`");
         assert!(world.model.ui.toast.as_ref().unwrap().notice.is_error());
         world.keys(":<Up>");
         assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "sort size");
@@ -219,7 +232,7 @@ mod tests {
     fn a_command_that_works_takes_the_mistake_before_it_away() {
         let mut world = world();
         for (command, toast) in [
-            ("sort size", "`sort` wants wait, name, held, ttl or handovers, not `size`"),
+            ("sort size", "`sort` wants weight, wait, name, held, ttl or handovers, not `size`"),
             ("sort name", ""),
             ("lock /nowhere", "no lock `/nowhere`"),
             ("leases", ""),

@@ -23,7 +23,17 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     // The link and the time go on while the screen is paused.
     let (live, shown) = (model.live(), model.shown());
     let mut left = vec![theme.span("lockscope", Role::Title), Span::raw("  ")];
-    left.extend(link_words(&live.link, live.now(), theme));
+    match &model.ui.replay {
+        Some(replay) => {
+            left.extend(super::replay::header_words(replay, theme));
+            if !live.link.is_live() {
+                left.push(Span::raw("  "));
+                left.extend(link_words(&live.link, live.now(), theme));
+            }
+        }
+        None => left.extend(link_words(&live.link, live.now(), theme)),
+    }
+    left.extend(model.ui.recording.iter().flat_map(|recording| super::replay::recording_words(recording, theme)));
     if model.is_paused() {
         let missed = model.missed_while_paused();
         left.push(
@@ -31,7 +41,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         );
     }
     left.extend(demo_words(model, theme));
-    if model.ui.read_only {
+    if model.ui.read_only && !model.is_replay() {
         left.push(theme.span("  READ-ONLY", Role::Warning));
     }
     let must = columns_of(&Line::from(left.clone()));

@@ -20,7 +20,7 @@ use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::ui::WaitsUi;
 use crate::model::ui::waits::{Called, WaitRow, WaitWhat};
-use crate::model::{Facts, Since};
+use crate::model::{Facts, Renewal, Since};
 
 /// Where the tree stops going right: deeper rows stand below each other.
 const DEEPEST: usize = 5;
@@ -32,7 +32,7 @@ const COLUMNS: [Column; 7] = [
     Column::new("WAITS FOR").at_least(12).fills(),
     Column::new("HOLDS").at_least(12).fills(),
     Column::new("FOR").right().steady(5),
-    Column::new("TTL").at_least(5).at_most(20),
+    Column::new("TTL").at_least(8).at_most(20),
     Column::new("RENEWED").at_least(11).drop(0),
     Column::new("BEHIND").right(),
 ];
@@ -59,7 +59,7 @@ impl Waits<'_> {
         let data = if rows.len() > usize::from(capacity) {
             position(&window, rows.len())
         } else {
-            String::from(if rows.is_empty() { "" } else { "the longest waits first" })
+            String::from(if rows.is_empty() { "" } else { "the worst first" })
         };
         let panel = Panel::new(title("Waits", self.ui.shown(), self.ui.total(), self.filter, theme))
             .data(theme.span(data, Role::Muted))
@@ -116,13 +116,7 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
         }
         WaitWhat::Client { called, leases, position, more, for_itself, since, behind } => {
             let waits = if position.is_some() { waits_cell(lock, *more, *for_itself, theme) } else { Cell::new("") };
-            // What is known of the lease that lasts longest would hide one that ends.
-            let lease = called.lease;
-            let (ttl, renewed) = facts.key(&called.key).map_or_else(Default::default, |key| {
-                let renewal = facts.lease(lease).map(|lease| renewal_forms(lease.renewal(), theme));
-                let ttl = facts.lease(lease).map_or_else(|| key.ttl(), |lease| lease.ttl());
-                (ttl_forms(ttl, theme), renewal.unwrap_or_default())
-            });
+            let (ttl, renewed) = time_forms(called, facts, theme);
             vec![
                 client_cell(row.depth, called, position.is_some(), facts, theme),
                 waits,
@@ -134,18 +128,37 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
             ]
         }
         WaitWhat::Fold { count, is_open } => {
-            let text = match is_open {
-                true => format!("fold {} again", grouped_usize(*count)),
-                false => format!("{} {} more", theme.glyphs.ellipsis, grouped_usize(*count)),
+            let count = grouped_usize(*count);
+            let form =
+                |text: String| Line::from(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted));
+            let forms = if *is_open {
+                vec![form(format!("fold {count} again")), form(format!("fold {count}"))]
+            } else {
+                let more = format!("{} {count}", theme.glyphs.ellipsis);
+                vec![form(format!("{more} more")), form(more)]
             };
-            let mut cells = vec![
-                Cell::span(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted)),
-                Cell::Name(lock, theme.style(Role::Muted)),
-            ];
+            let mut cells = vec![Cell::Forms(forms), Cell::Name(lock, theme.style(Role::Muted))];
             cells.resize_with(COLUMNS.len(), || Cell::new(""));
             cells
         }
     })
+}
+
+/// How much time a client's first lease has, and whether it is kept alive. Where there is no room for
+/// the words, a sign behind the time says that it is not.
+fn time_forms<'a>(called: &Called, facts: &Facts, theme: &Theme) -> (Vec<Line<'a>>, Vec<Line<'a>>) {
+    let Some(lease) = facts.lease(called.lease) else {
+        let without = facts.key(&called.key).map(|key| ttl_forms(key.ttl(), theme));
+        return (without.unwrap_or_default(), Vec::new());
+    };
+    let renewal = lease.renewal();
+    let mut ttl = ttl_forms(lease.ttl(), theme);
+    if matches!(renewal, Renewal::NotRenewed { .. }) {
+        for form in ttl.iter_mut().filter(|form| !form.to_string().ends_with(theme.glyphs.warning)) {
+            form.push_span(theme.span(format!(" {}", theme.glyphs.warning), Role::Warning));
+        }
+    }
+    (ttl, renewal_forms(renewal, theme))
 }
 
 /// The spaces in front of a row, and where it hangs.
@@ -242,4 +255,149 @@ fn grouped_usize(number: usize) -> String {
 
 fn age(since: Option<Since>, now: Timestamp) -> String {
     since.map_or_else(String::new, |since| length(since, now))
+}
+
+#[cfg(test)]
+mod tests {
+    use insta::assert_snapshot;
+
+    use super::*;
+    use crate::domain::KeyValue;
+    use crate::input::{Screen, WaitId};
+    use crate::view::testing::{Cluster, ascii, lease, leased, mono, plain, queued};
+
+    /// Two that cross and one behind them, a holder of two contended locks with a long queue behind
+    /// it, and a key without a lease that blocks.
+    fn tangled() -> Cluster {
+        let mut cluster = Cluster::connected();
+        let (a, b, c) = (lease(0xa1a1), lease(0xb2b2), lease(0xc3c3));
+        let mut keys = vec![queued("/acct/one", a, 100), queued("/acct/two", b, 101)];
+        keys.extend([queued("/jobs/index", c, 102), queued("/jobs/report", c, 103)]);
+        keys.push(KeyValue { value: b"db7.example.org:4711".to_vec(), ..queued("/leader/api", lease(0xd4d4), 104) });
+        keys.push(leased("/jobs/odd/README", 0, 105));
+        keys.sort_by(|x, y| x.key.cmp(&y.key));
+        cluster.list(keys);
+        for tail in [a, b, c, lease(0xd4d4)] {
+            cluster.ttl(tail, 60, 55);
+        }
+        cluster.wait(5);
+        let mut revision = 200;
+        let mut put = |cluster: &mut Cluster, lock: &str, lease: i64, value: &[u8]| {
+            revision += 1;
+            cluster.put(KeyValue { value: value.to_vec(), ..queued(lock, lease, revision) });
+            cluster.ttl(lease, 60, 50);
+        };
+        put(&mut cluster, "/acct/two", a, b"");
+        put(&mut cluster, "/leader/api", lease(0x5000), b"db8.example.org:815");
+        put(&mut cluster, "/jobs/odd", lease(0x6000), b"");
+        cluster.wait(3);
+        put(&mut cluster, "/acct/one", b, b"");
+        put(&mut cluster, "/acct/one", lease(0x7000), b"");
+        for nth in 0..12 {
+            put(&mut cluster, "/jobs/report", lease(0x8000 + nth), b"");
+        }
+        put(&mut cluster, "/jobs/index", lease(0x8008), b"");
+        put(&mut cluster, "/jobs/report", lease(0x8008), b"");
+        cluster.wait(62);
+        for tail in [a, b, c, lease(0xd4d4), lease(0x5000), lease(0x6000), lease(0x7000)] {
+            cluster.ttl(tail, 60, 58);
+        }
+        // One of those that wait is dead, and two polls say so.
+        cluster.ttl(lease(0x8001), 60, 14);
+        cluster.wait(1);
+        cluster.ttl(lease(0x8001), 60, 13);
+        cluster
+    }
+
+    fn shown(cluster: &mut Cluster, width: u16, height: u16) -> Vec<String> {
+        cluster.draw(width, height, &plain()).lines()
+    }
+
+    #[test]
+    fn the_waits_at_80x24() {
+        let mut cluster = tangled();
+        cluster.press("7", 80, 24);
+        assert_snapshot!(cluster.draw(80, 24, &plain()).text());
+        assert_snapshot!(cluster.draw(80, 24, &ascii()).text());
+    }
+
+    #[test]
+    fn the_waits_at_120x36() {
+        let mut cluster = tangled();
+        cluster.press("7", 120, 36);
+        assert_snapshot!(cluster.draw(120, 36, &mono()).text());
+    }
+
+    #[test]
+    fn a_deadlock_stands_out_and_holders_differ_from_those_that_wait() {
+        let theme = plain();
+        let mut cluster = tangled();
+        cluster.press("7", 80, 24);
+        let shot = cluster.draw(80, 24, &theme);
+        assert!(shot.has_role("× deadlock", &theme, Role::Error));
+        assert!(shot.has_role("● c3c3", &theme, Role::Holder));
+        assert!(shot.hits.areas().iter().any(|(_, target)| matches!(target, Target::Wait(WaitId::Circle(_)))));
+    }
+
+    #[test]
+    fn enter_unfolds_a_long_queue_and_folds_it_again() {
+        let mut cluster = tangled();
+        cluster.press("7", 80, 40);
+        let folded = |cluster: &mut Cluster| {
+            let lines = shown(cluster, 80, 40);
+            lines.iter().position(|line| line.contains("… 6") || line.contains("fold 6"))
+        };
+        let Some(at) = folded(&mut cluster) else { panic!("{:#?}", shown(&mut cluster, 80, 40)) };
+        let before = cluster.model.ui.waits.rows().len();
+        // The first row stands below the tabs, the frame and the headings.
+        let down = "j".repeat(at - 4);
+        cluster.press(&format!("{down}\n"), 80, 40);
+        assert!(cluster.model.ui.waits.rows().len() > before);
+        assert!(folded(&mut cluster).is_some_and(|now| now > at));
+        assert!(cluster.model.ui.waits.selected().is_some_and(|row| matches!(row.id, WaitId::Fold(..))));
+        cluster.press("\n", 80, 40);
+        assert_eq!(cluster.model.ui.waits.rows().len(), before);
+    }
+
+    #[test]
+    fn enter_opens_the_lock_at_the_clients_key_and_esc_comes_back() {
+        let mut cluster = tangled();
+        cluster.press("7jjj\n", 80, 24);
+        assert_eq!(cluster.model.ui.screen, Screen::Lock);
+        let key = cluster.model.ui.selected_key(cluster.model.shown()).map(|key| key.key().to_vec());
+        let picked = cluster.model.ui.waits.selected().and_then(|row| row.stands.clone());
+        assert_eq!(key, picked.map(|key| key.to_vec()));
+        cluster.press("\x1b", 80, 24);
+        assert_eq!(cluster.model.ui.screen, Screen::Waits);
+    }
+
+    #[test]
+    fn the_selection_stays_with_its_client_while_others_come_and_go() {
+        let mut cluster = tangled();
+        cluster.press("7jjjj", 80, 24);
+        let id = cluster.model.ui.waits.selected().map(|row| row.id.clone());
+        let place = cluster.model.ui.waits.cursor.index();
+        cluster.delete(&format!("/acct/one/{}", crate::domain::LeaseId(lease(0xa1a1))));
+        cluster.wait(1);
+        assert_eq!(cluster.model.ui.waits.selected().map(|row| row.id.clone()), id);
+        assert_ne!(cluster.model.ui.waits.cursor.index(), place, "the circle opened");
+    }
+
+    #[test]
+    fn a_filter_leaves_those_that_match_with_what_they_hang_on() {
+        let mut cluster = tangled();
+        cluster.press("7/815\n", 80, 24);
+        let text = shown(&mut cluster, 80, 24).join("\n");
+        assert!(text.contains("db7") && text.contains("db8") && !text.contains("deadlock"), "{text}");
+        assert!(text.contains("Waits 1/"), "{text}");
+    }
+
+    #[test]
+    fn where_nobody_waits_the_screen_says_so() {
+        let mut cluster = Cluster::connected();
+        cluster.list(vec![queued("/a", lease(1), 5)]);
+        cluster.press("7", 80, 24);
+        let text = shown(&mut cluster, 80, 24).join("\n");
+        assert!(text.contains("Nobody waits."), "{text}");
+    }
 }

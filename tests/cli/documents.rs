@@ -2,7 +2,21 @@
 
 use crate::program::{lockscope, sections};
 
-const COMMANDS: [&str; 9] = ["ls", "show", "leases", "members", "watch", "info", "keys", "completions", "man"];
+const COMMANDS: [&str; 13] = [
+    "ls",
+    "show",
+    "leases",
+    "members",
+    "watch",
+    "info",
+    "keys",
+    "completions",
+    "man",
+    "revoke",
+    "release",
+    "move-leader",
+    "disarm",
+];
 
 fn printed(arguments: &[&str]) -> String {
     let ended = lockscope(arguments).run().expect(0);

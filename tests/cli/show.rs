@@ -73,3 +73,42 @@ fn a_lock_that_is_not_there_offers_the_nearest_names() {
     // A part of a name is no name.
     assert!(on(&cluster, ["show", "/jobs/re"]).run().expect(1).stderr.contains("/jobs/reindex"));
 }
+
+#[test]
+fn a_tree_shows_who_waits_for_whom_across_locks() {
+    let Some(version) = newest("show: a tree of waits") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    for (lock, lease) in [("/d/one", 0xa1), ("/d/two", 0xb2)] {
+        store.join(lock, lease, 60);
+    }
+    store.put("/d/two/a1", "", 0xa1);
+    store.put("/d/one/b2", "", 0xb2);
+    for (lock, lease) in [("/d/one", 0xc3), ("/q", 0xd4), ("/q", 0xe5)] {
+        store.join(lock, lease, 60);
+    }
+    let printed =
+        |arguments: &[&str]| String::from_utf8(on(&cluster, arguments.iter().copied()).run().expect(0).stdout).unwrap();
+    let whole = printed(&["show", "--tree"]);
+    let expected = "\
+x deadlock: a1 -> b2 -> a1
+  a1  waits for /d/two  holds /d/one  1 behind
+    c3  waits for /d/one
+  b2  waits for /d/one  holds /d/two
+d4  holds /q  1 behind
+  e5  waits for /q
+";
+    assert_eq!(whole, expected);
+    assert_eq!(printed(&["show", "/q", "--tree"]), "d4  holds /q  1 behind\n  e5  waits for /q\n");
+    let document = json_on(&cluster, ["show", "--tree"]);
+    assert_eq!(document["schema"], "lockscope/1");
+    assert!(document["cluster_id"].is_string() && document["revision"].is_i64());
+    assert_eq!(document["cycles"][0]["clients"][1], json!({"client": "b2", "lease": "b2", "waits_for": "/d/one"}));
+    assert_eq!(document["roots"][2]["children"][0]["lease"], "e5");
+    let one = json_on(&cluster, ["show", "/d/two", "--tree"]);
+    assert_eq!(one["lock"]["name"], "/d/two");
+    assert_eq!(one["tree"]["roots"].as_array().map(Vec::len), Some(2), "both of the circle");
+    let findings = one["lock"]["findings"].as_array().unwrap();
+    assert!(findings.contains(&json!("deadlock")), "{findings:?}");
+    on(&cluster, ["show"]).run().expect(128);
+}

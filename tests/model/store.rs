@@ -187,9 +187,9 @@ pub fn picture(facts: &Facts) -> Vec<String> {
     let mut rows: Vec<String> = facts
         .locks()
         // A queue that only a foreign key is left of is known from before, by nobody else; and so
-        // is a lock whose key lost its lease.
+        // may be a lock none of whose keys has a lease.
         .filter(|lock| {
-            let shaped = |key: KeyView<'_>| !key.is_foreign(lock.layout()) && key.lost_lease().is_none();
+            let shaped = |key: KeyView<'_>| !key.is_foreign(lock.layout()) && !key.lease().is_none();
             lock.holders().chain(lock.waiters().map(|waiter| waiter.key)).any(shaped)
         })
         .map(|lock| {

@@ -46,3 +46,13 @@ fn a_scenario_is_told_in_the_language_of_the_locale() {
     tui.keys("q");
     assert_eq!(tui.ends(), 0);
 }
+
+#[test]
+fn a_deadlock_that_is_played_is_seen_on_the_screen_of_waits() {
+    let tui = lockscope(&["demo", "deadlock", "--theme", "dark"]).size(120, 36).start();
+    tui.shows("HOLDS");
+    tui.keys("7");
+    tui.shows("× deadlock");
+    tui.keys("q");
+    assert_eq!(tui.ends(), 0);
+}

@@ -1,7 +1,7 @@
 //! The rows of the keymap.
 
 use super::{Binding, Context, Hint};
-use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace, Wish};
+use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace, Replay, Wish};
 use crate::input::{Chord, Code, Screen};
 
 const UP: Chord = Chord::plain(Code::Up);
@@ -80,6 +80,11 @@ pub const BINDINGS: &[Binding] = &[
         85,
         &[key('m')],
         "mouse",
+    ),
+    row(Context::Browse, &[key('T')], Action::Record, "Record what is seen into a file, or stop").hint(
+        90,
+        &[key('T')],
+        "record",
     ),
     row(Context::Browse, &[key('?')], Action::Help, "Show this help").hint(20, &[key('?')], "help"),
     row(Context::Browse, &[key('q')], Action::Quit, "Quit").hint(10, &[key('q')], "quit"),
@@ -359,11 +364,7 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Dialog, &[DOWN], Action::Go(Motion::Down), "Scroll a row down"),
     row(Context::Dialog, &[PAGE_UP], Action::Go(Motion::PageUp), "Scroll a page up"),
     row(Context::Dialog, &[PAGE_DOWN], Action::Go(Motion::PageDown), "Scroll a page down"),
-    row(Context::Dialog, &[ctrl('y')], Action::CopyCommand, "Copy the command that does the same").hint(
-        15,
-        &[ctrl('y')],
-        "copy command",
-    ),
+    row(Context::Dialog, &[ctrl('y')], Action::CopyCommand, "Copy the command that does the same"),
     row(Context::DialogEmpty, &[key('y')], Action::CopyCommand, "Copy the command, unless the word begins with y")
         .hint(14, &[key('y')], "copy command"),
     row(Context::DialogRead, &[ENTER, key('q')], Action::Edit(Edit::Cancel), "Leave the dialog"),
@@ -371,6 +372,37 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::DialogRead, &[key('j')], Action::Go(Motion::Down), "Scroll a row down"),
     row(Context::DialogRead, &[HOME, key('g')], Action::Go(Motion::First), "Scroll to the first row"),
     row(Context::DialogRead, &[END, key('G')], Action::Go(Motion::Last), "Scroll to the last row"),
+    row(Context::Replay, &[key(' ')], Action::Replay(Replay::PlayOrPause), "Stop the replay, or let it go on").hint(
+        12,
+        &[key(' ')],
+        "play/pause",
+    ),
+    row(Context::Replay, &[key('[')], Action::Replay(Replay::Slower), "Replay slower").hint(
+        14,
+        &[key('['), key(']')],
+        "speed",
+    ),
+    row(Context::Replay, &[key(']')], Action::Replay(Replay::Faster), "Replay faster"),
+    row(Context::Replay, &[key('.')], Action::Replay(Replay::Next), "On by one observation, and stop there").hint(
+        13,
+        &[key(','), key('.')],
+        "step",
+    ),
+    row(Context::Replay, &[key(',')], Action::Replay(Replay::Previous), "Back by one observation, and stop there"),
+    row(Context::Replay, &[key('>')], Action::Replay(Replay::NextRevision), "On to the next revision, and stop there")
+        .hint(15, &[key('<'), key('>')], "revision"),
+    row(
+        Context::Replay,
+        &[key('<')],
+        Action::Replay(Replay::PreviousRevision),
+        "Back to the revision before, and stop there",
+    ),
+    row(
+        Context::Replay,
+        &[key('n')],
+        Action::Replay(Replay::FindNext),
+        "On to the next thing that happens to what `:find` was told",
+    ),
     // Copying
     row(Context::Copy, &[key('n')], Action::CopyOne(Copied::Name), "Copy the lock's name").hint(
         1,

@@ -47,7 +47,7 @@ fn of_text(text: &str) -> Option<String> {
         return None;
     }
     if let Some(id) = uuid_at_end(text) {
-        return id;
+        return unique(id).map(|_| text.to_owned());
     }
     // etcd3-py: `<host>:proc:<id>`.
     if let Some((host, id)) = text.split_once(":proc:") {
@@ -60,13 +60,12 @@ fn of_text(text: &str) -> Option<String> {
     named.then(|| text.to_owned())
 }
 
-/// `Some` when the text ends with a UUID that stands alone or behind a separator; in it whom that
-/// names, if anybody.
-fn uuid_at_end(text: &str) -> Option<Option<String>> {
+/// The UUID that a text ends with, when it stands alone or behind a separator.
+fn uuid_at_end(text: &str) -> Option<uuid::Uuid> {
     let at = text.len().checked_sub(36)?;
     let id = uuid::Uuid::try_parse(text.get(at..)?).ok()?;
     let before = text[..at].chars().next_back();
-    before.is_none_or(|last| !last.is_alphanumeric()).then(|| unique(id).map(|_| text.to_owned()))
+    before.is_none_or(|last| !last.is_alphanumeric()).then_some(id)
 }
 
 fn unique(id: uuid::Uuid) -> Option<String> {

@@ -116,6 +116,7 @@ mod tests {
     #[test]
     fn a_great_many_entries_are_a_lag_at_once() {
         let mut scene = Scene::of_three();
+        scene.pass(10);
         scene.says(1, follower(4, 1, 50_000));
         scene.pass(10);
         scene.says(3, follower(4, 1, 900));

@@ -48,7 +48,9 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     alike(facts, &mut traps);
     let mut traps: Vec<Trap<'_>> = traps.into_values().collect();
     traps.sort_unstable_by_key(|trap| (trap.outer.name(), trap.bare));
-    traps.iter().for_each(|trap| found.add(trap.finding()));
+    for trap in &traps {
+        found.add(trap.finding());
+    }
 }
 
 /// Locks whose names are others' with a slash and more.

@@ -1,5 +1,7 @@
 //! A small cluster for the tests of rules: what is told of it, one fact after the other.
 
+use std::collections::BTreeMap;
+
 use crate::domain::{
     Alarm, AlarmKind, ClusterId, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision,
     Status, Term, Timestamp,
@@ -16,7 +18,7 @@ pub struct Scene {
     pub model: Model,
     now: Timestamp,
     revision: i64,
-    keys: Vec<KeyValue>,
+    keys: BTreeMap<String, KeyValue>,
 }
 
 /// What a member says: in this term, with this leader (0 for none), having applied so much.
@@ -44,7 +46,7 @@ impl Scene {
     /// one.
     pub fn of(names: &[&str]) -> Self {
         let model = Model::new(Facts::new(200), Ui::default());
-        let mut scene = Self { model, now: Timestamp(1_700_000_000_000), revision: 1, keys: Vec::new() };
+        let mut scene = Self { model, now: Timestamp(1_700_000_000_000), revision: 1, keys: BTreeMap::new() };
         scene.observe(Observation::Cluster(ClusterId(1)));
         scene.link(LinkState::Live { endpoint: "http://a:1".into() });
         scene.observe(Observation::Scope(vec![KeyRange::prefix(b"")]));
@@ -102,7 +104,7 @@ impl Scene {
     pub fn put(&mut self, key: &str, lease: i64, value: &str) {
         self.revision += 1;
         let revision = Revision(self.revision);
-        let known = self.keys.iter().position(|kv| kv.key.as_bytes() == key.as_bytes()).map(|at| self.keys.remove(at));
+        let known = self.keys.remove(key);
         let kv = KeyValue {
             key: key.into(),
             value: value.into(),
@@ -111,14 +113,14 @@ impl Scene {
             version: known.map_or(1, |kv| kv.version + 1),
             lease: LeaseId(lease),
         };
-        self.keys.push(kv.clone());
+        self.keys.insert(key.into(), kv.clone());
         self.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
     }
 
     /// A key goes.
     pub fn delete(&mut self, key: &str) {
         self.revision += 1;
-        self.keys.retain(|kv| kv.key.as_bytes() != key.as_bytes());
+        self.keys.remove(key);
         let event = KeyEvent::Delete { key: key.into(), previous: None };
         self.observe(Observation::Watched(vec![Change { revision: Revision(self.revision), event }]));
     }
@@ -126,8 +128,7 @@ impl Scene {
     /// Everything is read anew, at this revision.
     pub fn list_at(&mut self, revision: i64) {
         self.revision = revision;
-        self.keys.sort_by(|a, b| a.key.cmp(&b.key));
-        let (range, keys) = (KeyRange::prefix(b""), self.keys.clone());
+        let (range, keys) = (KeyRange::prefix(b""), self.keys.values().cloned().collect());
         let page = ListPage { range, revision: Revision(revision), keys, first: true, last: true };
         self.observe(Observation::Listed(page));
     }

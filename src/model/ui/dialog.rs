@@ -13,16 +13,18 @@
 use std::collections::BTreeSet;
 
 use super::Line;
-use crate::domain::escape::{escape, escape_text};
+use crate::domain::escape::escape_text;
 use crate::domain::write::{Confirmed, Write, WriteId, WriteResult};
-use crate::domain::{ClusterId, Key, LeaseId, MemberId, Millis, Revision, Sentence, Timestamp};
+use crate::domain::{ClusterId, Key, LeaseId, MemberId, Millis, Revision, Sentence, Timestamp, Value};
 use crate::event::OnLease;
 use crate::model::{BlastRadius, Facts};
 
 /// How often the keys of the lease are asked for while the dialog is open.
 const AGAIN: Millis = Millis(2_000);
 /// How long an answer may take before it is asked for again.
-const LOST: Millis = Millis(8_000);
+const LOST: Millis = Millis(15_000);
+/// The most characters of a name that anybody is asked to type.
+const TYPED: usize = 40;
 
 /// The dialog.
 #[derive(Clone, Debug)]
@@ -123,8 +125,8 @@ impl Dialog {
         &self.radius.write
     }
 
-    /// What has to be typed: a lease id, the last segment of a lock's name, a member's name, or
-    /// that of an alarm.
+    /// What has to be typed: a lease id, the last segment of a lock's name (where that cannot be
+    /// typed, the key's `create_revision`), a member's name, or that of an alarm.
     pub fn word(&self) -> &str {
         &self.word
     }
@@ -148,6 +150,11 @@ impl Dialog {
         }
     }
 
+    /// Whether these are facts about the cluster it was opened on.
+    pub fn is_of(&self, facts: &Facts) -> bool {
+        facts.link.cluster_id == self.cluster
+    }
+
     /// Whether this key was not there when it was shown before.
     pub fn is_fresh(&self, key: &(Key, Revision)) -> bool {
         self.news.as_ref().is_some_and(|news| news.fresh.contains(key))
@@ -160,6 +167,14 @@ impl Dialog {
             Stage::Over(WriteResult::Unknown { .. }) => self.radius.look.clone(),
             _ => self.radius.etcdctl.clone(),
         }
+    }
+
+    /// The same for a shell that knows nothing of the cluster: with the variables that say where
+    /// it is.
+    pub fn command_with(&self, reach: &[(&'static str, String)]) -> Sentence {
+        let mut command = self.command();
+        command.values.retain(|(name, _)| *name != "reach");
+        command.with("reach", Value::Variables(reach.to_vec()))
     }
 
     /// When the dialog wants to be told the time.
@@ -177,7 +192,7 @@ impl Dialog {
         if !matches!(self.stage, Stage::Asking | Stage::Shown) {
             return None;
         }
-        if facts.link.cluster_id != self.cluster {
+        if !self.is_of(facts) {
             // What was shown is about keys of another cluster.
             self.stage = Stage::Over(WriteResult::Gone);
             return None;
@@ -302,10 +317,16 @@ fn is_gone(write: &Write, facts: &Facts) -> bool {
 fn word(write: &Write, facts: &Facts) -> String {
     match write {
         Write::Revoke { lease } => lease.to_string(),
-        Write::Release { lock, key, .. } => {
+        Write::Release { lock, key, create_revision } => {
             let name = if lock.is_empty() { key } else { lock };
-            let last = name.split(|&byte| byte == b'/').rfind(|segment| !segment.is_empty());
-            escape(last.unwrap_or(name)).trim().to_owned()
+            let last = name.split(|&byte| byte == b'/').rfind(|segment| !segment.is_empty()).unwrap_or(name);
+            match std::str::from_utf8(last).map(str::trim) {
+                Ok(text) if !text.is_empty() && text.chars().count() <= TYPED && escape_text(text) == text => {
+                    text.to_owned()
+                }
+                // Nobody can type that.
+                _ => create_revision.to_string(),
+            }
         }
         Write::MoveLeader { to } => member_name(*to, facts),
         Write::Disarm(alarm) => alarm.kind.name(),

@@ -22,6 +22,15 @@ pub struct Toast {
     pub until: Timestamp,
 }
 
+/// Which end of a recording.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Edge {
+    /// Its begin.
+    Start,
+    /// Its end.
+    End,
+}
+
 /// What a person is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
@@ -65,6 +74,26 @@ pub enum Notice {
     NotOrdered(Order, String),
     /// There are no simulated clients here.
     NeedsPlay,
+    /// A replay shows what was; nothing can be done to that.
+    OnlyReplay,
+    /// Only a replay can be told that.
+    NeedsReplay,
+    /// The replay cannot be faster, or slower, than this.
+    ReplayLimit(super::ReplaySpeed),
+    /// Nothing more of the recording happens to what has this in its name.
+    NotFound(String),
+    /// Nothing was looked for yet.
+    NothingSought,
+    /// The recording ends, or begins, here.
+    ReplayEdge(Edge),
+    /// The recording cannot be read any more, for this reason.
+    ReplayBroke(String),
+    /// This session is recorded into this file from now on.
+    Recording(String),
+    /// It was, and so many observations are in this file.
+    Recorded(String, u64),
+    /// It cannot be, for this reason.
+    NotRecorded(String),
     /// There is nothing that a filter could be used on.
     NothingToFilter,
     /// There is nothing before what the lanes show: they show it all.
@@ -122,7 +151,6 @@ impl Notice {
             | Self::NoHeir
             | Self::NotOrdered(..)
             | Self::NeedsPlay
-            | Self::NoClient
             | Self::ReadOnly
             | Self::WriteRuns
             | Self::NoLease
@@ -130,7 +158,14 @@ impl Notice {
             | Self::NoKey(_)
             | Self::NoMember
             | Self::NoMemberNamed(_)
-            | Self::NoAlarm => true,
+            | Self::NoAlarm
+            | Self::OnlyReplay
+            | Self::NeedsReplay
+            | Self::NotFound(_)
+            | Self::NothingSought
+            | Self::ReplayBroke(_)
+            | Self::NotRecorded(_)
+            | Self::NoClient => true,
             Self::Written(done) => !matches!(done.1, WriteResult::Done { .. }),
             Self::Copied(_)
             | Self::Theme(_)
@@ -142,6 +177,10 @@ impl Notice {
             | Self::Ordered(_)
             | Self::SpeedLimit(_)
             | Self::IsolatedAlready(_)
+            | Self::ReplayLimit(_)
+            | Self::ReplayEdge(_)
+            | Self::Recording(_)
+            | Self::Recorded(..)
             | Self::NothingToFilter
             | Self::WholeRun
             | Self::RunBegins
@@ -177,6 +216,17 @@ impl fmt::Display for Notice {
             Self::NotOrdered(order, why) => write!(f, "{order}: {why}"),
             Self::NeedsPlay => f.write_str("no clients play here: `lockscope demo` has some"),
             Self::NoClient => f.write_str("no client plays; a adds one"),
+            Self::OnlyReplay => f.write_str("this is a recording: it can be looked at, and nothing can be done to it"),
+            Self::NeedsReplay => f.write_str("this needs a recording: `lockscope replay FILE` shows one"),
+            Self::ReplayLimit(speed) => write!(f, "the replay goes at {speed} already"),
+            Self::NotFound(text) => write!(f, "nothing more happens to what has `{text}` in its name"),
+            Self::NothingSought => f.write_str("say what to look for with :find TEXT"),
+            Self::ReplayEdge(Edge::Start) => f.write_str("the recording begins here"),
+            Self::ReplayEdge(Edge::End) => f.write_str("the recording ends here"),
+            Self::ReplayBroke(why) => write!(f, "the recording cannot be read any more: {why}"),
+            Self::Recording(file) => write!(f, "recording into {file}; T ends it"),
+            Self::Recorded(file, count) => write!(f, "{count} observations are in {file}"),
+            Self::NotRecorded(why) => f.write_str(why),
             Self::NothingToFilter => f.write_str("there is nothing to filter here: Locks and Leases have a filter"),
             Self::WholeRun => f.write_str("the whole run is on the screen; z shows it in more detail"),
             Self::RunBegins => f.write_str("here the run begins; F follows it again"),

@@ -186,7 +186,7 @@ fn clients_that_are_waited_for_are_no_run_that_is_missing() {
     cluster.model.ui.play.awaited = true;
     cluster.press("5", 80, 24);
     let text = cluster.draw(80, 24, &plain()).text();
-    assert!(text.contains("The clients have not begun.") && text.contains("5 Playground"), "{text}");
+    assert!(text.contains("The clients have not begun.") && text.contains("5 Play"), "{text}");
 }
 
 #[test]

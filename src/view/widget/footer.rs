@@ -20,7 +20,7 @@ pub fn footer(canvas: &mut Canvas<'_>, area: Rect, contexts: &[Context]) {
     for (binding, hint) in chosen(contexts, usize::from(area.width.saturating_sub(2)), ascii) {
         let line = Line::from(vec![
             canvas.theme.span(hint.label(ascii), Role::Title),
-            canvas.theme.span(format!(" {}", hint.text), Role::Muted),
+            canvas.theme.span(format!(" {}", hint.words(ascii)), Role::Muted),
         ]);
         let taken = canvas.line(x, area.y, area.right().saturating_sub(x), &line);
         canvas.hit(Rect::new(x, area.y, taken, 1), Target::Do(binding.action));
@@ -34,7 +34,7 @@ fn chosen(contexts: &[Context], room: usize, ascii: bool) -> Vec<(&'static Bindi
     let mut left = room + GAP;
     let mut chosen: Vec<(&'static Binding, Hint)> = Vec::new();
     for (binding, hint) in hints(contexts) {
-        let columns = width(&hint.label(ascii)) + 1 + width(hint.text) + GAP;
+        let columns = width(&hint.label(ascii)) + 1 + width(&hint.words(ascii)) + GAP;
         if columns <= left {
             left -= columns;
             chosen.push((binding, hint));

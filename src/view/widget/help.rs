@@ -28,6 +28,8 @@ pub struct Help<'a> {
     pub embedded: bool,
     /// Whether keys and commands for simulated clients are shown.
     pub plays: bool,
+    /// Whether the keys of a replay are shown, and what can be done to a cluster is not.
+    pub replay: bool,
 }
 
 /// A line of the help.
@@ -41,7 +43,7 @@ enum Line {
 
 /// The lines that have the filter in them, whatever its case, under their headings.
 fn lines(help: &Help<'_>) -> Vec<Line> {
-    let &Help { first, embedded, plays, .. } = help;
+    let &Help { first, embedded, plays, replay, .. } = help;
     let filter = help.filter.to_lowercase();
     let fits = |keys: &str, help: &str| {
         // One character is a key that is looked for, not a letter of a sentence.
@@ -58,9 +60,14 @@ fn lines(help: &Help<'_>) -> Vec<Line> {
             lines.extend(entries.into_iter().map(|(keys, help)| Line::Entry { keys, help }));
         }
     };
-    let most_wanted = [first].into_iter().chain((first != Context::Embedded).then_some(Context::Embedded));
-    let others = Context::ALL.into_iter().filter(|&context| context != first && context != Context::Embedded);
-    let is_open = |context: &Context| (embedded || !context.needs_embedded()) && (plays || !context.needs_play());
+    let next = if replay { Context::Replay } else { Context::Embedded };
+    let most_wanted = [first].into_iter().chain((first != next).then_some(next));
+    let others = Context::ALL.into_iter().filter(|&context| context != first && context != next);
+    let is_open = |context: &Context| {
+        (embedded || !context.needs_embedded())
+            && (plays || !context.needs_play())
+            && if replay { *context != Context::Embedded } else { !context.needs_replay() }
+    };
     for context in most_wanted.chain(others).filter(is_open) {
         let keys = |row: &crate::input::keymap::Binding| {
             row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
@@ -74,9 +81,9 @@ fn lines(help: &Help<'_>) -> Vec<Line> {
     let own = COMMANDS.iter().map(|entry| (command(entry.names, entry.arguments), entry.help));
     section("Commands", &mut { own });
     let faults = WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
-    section("Commands for an embedded cluster", &mut faults.filter(|_| embedded));
+    section("Commands for an embedded cluster", &mut faults.filter(|_| embedded && !replay));
     let orders = order::WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
-    section("Commands for clients that play", &mut orders.filter(|_| plays));
+    section("Commands for clients that play", &mut orders.filter(|_| plays && !replay));
     lines
 }
 
@@ -158,7 +165,7 @@ mod tests {
 
     /// The help on an embedded cluster, called from the leases.
     const fn about(filter: &str) -> Help<'_> {
-        Help { first: Context::Leases, filter, embedded: true, plays: true }
+        Help { first: Context::Leases, filter, embedded: true, plays: true, replay: false }
     }
 
     fn keys_of(help: &Help<'_>) -> Vec<String> {
@@ -187,7 +194,10 @@ mod tests {
     fn the_help_is_both_tables_with_the_open_screen_first() {
         let shot = drawn("", 0);
         assert!(shot.lines()[1].contains("Leases"), "{}", shot.text());
-        assert_eq!(keys("").len(), BINDINGS.len() + COMMANDS.len() + WORDS.len() + order::WORDS.len());
+        let elsewhere = of(Context::Replay).count();
+        assert_eq!(keys("").len() + elsewhere, BINDINGS.len() + COMMANDS.len() + WORDS.len() + order::WORDS.len());
+        let replay = keys_of(&Help { replay: true, ..about("") });
+        assert!(replay.contains(&",".to_owned()) && !replay.contains(&"K".to_owned()), "{replay:?}");
         let without = keys_of(&Help { plays: false, ..about("") });
         assert!(!without.contains(&"x".to_owned()) && !without.iter().any(|keys| keys.starts_with(":crash")));
         let [(Pane::Help, Extent { rows: 20, len })] = shot.hits.panes() else { panic!("{:?}", shot.hits.panes()) };

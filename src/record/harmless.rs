@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::ser::Formatter;
 
-use crate::view::text::is_unsafe;
+use crate::domain::escape::is_unsafe;
 
 /// Compact JSON with harmless strings.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,224 @@
+//! `record`: what the dashboard would observe, into a file.
+
+use std::io::{self, IsTerminal as _, Write};
+use std::path::Path;
+
+use color_eyre::eyre::eyre;
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::time::{Duration, Instant, sleep_until};
+
+use super::args::RecordArgs;
+use super::exit::{Exit, Failure};
+use super::json::{self, SCHEMA};
+use super::table::{self, Align, Column};
+use super::{reading, wait};
+use crate::config::{Config, Format};
+use crate::domain::LeaseId;
+use crate::effect::Effect;
+use crate::event::{Event, LinkState, Observation, Stamped};
+use crate::model::{Facts, Model, Ui};
+use crate::port;
+use crate::record::{CreateError, Header, Recorded, Recorder};
+use crate::runtime::clock::Clock;
+use crate::source::{self, Wires};
+use crate::update::update;
+use crate::view::text::escape_text;
+
+/// How often a terminal is told how far it is.
+const TOLD: Duration = Duration::from_secs(1);
+
+/// Records until the time is over or somebody says so, and prints what there is then.
+///
+/// # Errors
+/// When the file cannot be made or written, or somebody broke off before the time was over.
+pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let pool = reading::pool(config)?;
+    let clock = Clock::start();
+    let began = Instant::now();
+    let header = Header::new(clock.now(), &config.connection.endpoints, &config.prefixes, config.recording.redaction);
+    let recorder = Recorder::create(&args.file, &header)?;
+    let stamps = clock.clone();
+    let stamps = port::Clock::new(move || stamps.now());
+    let (source, Wires { observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
+    let model = Model::new(Facts::new(config.polling.budget), Ui::default());
+    let mut session = Session { model, clock, polls, recorder, progress: Progress::new() };
+    let ended = session.record(observations, args.length).await;
+    session.progress.clear();
+    source.stop().await;
+    let why = ended.as_ref().map_or("failed", |ended| ended.words());
+    let file = session.recorder.end(session.clock.now(), why).await;
+    let format = config.output.format.unwrap_or(Format::Simple);
+    print(&args.file, &file, began.elapsed(), config, format, to)?;
+    to.flush()?;
+    if let Some(why) = file.failed {
+        let what = format!("the recording {} stopped: {why}", args.file.display());
+        return Err(Failure::new(Exit::File, what).hint("What it has by then can be replayed."));
+    }
+    match ended? {
+        End::BrokenOff if args.length.is_some() => Err(Failure::Interrupted),
+        End::Over | End::BrokenOff | End::Stopped => Ok(()),
+    }
+}
+
+/// Why it ends.
+#[derive(Clone, Copy, Debug)]
+enum End {
+    /// The time is over.
+    Over,
+    /// Somebody pressed Ctrl-C, or told the program to end.
+    BrokenOff,
+    /// Nothing can be written any more.
+    Stopped,
+}
+
+impl End {
+    const fn words(self) -> &'static str {
+        match self {
+            Self::Over => "time is over",
+            Self::BrokenOff => "told to end",
+            Self::Stopped => "failed",
+        }
+    }
+}
+
+/// The loop of the dashboard without a screen.
+struct Session {
+    model: Model,
+    clock: Clock,
+    polls: mpsc::Sender<Vec<LeaseId>>,
+    recorder: Recorder,
+    progress: Progress,
+}
+
+impl Session {
+    async fn record(
+        &mut self,
+        mut observations: mpsc::Receiver<Stamped<Observation>>,
+        length: Option<Duration>,
+    ) -> Result<End, Failure> {
+        let broken_off = wait::interrupted();
+        tokio::pin!(broken_off);
+        let end = Instant::now() + length.unwrap_or_default();
+        while self.recorder.progress().failed.is_none() {
+            let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
+            let tell = self.progress.next;
+            tokio::select! {
+                // A cluster that is busy must not keep the end away, nor its leases from being
+                // asked.
+                biased;
+                () = &mut broken_off => return Ok(End::BrokenOff),
+                () = sleep_until(end), if length.is_some() => return Ok(End::Over),
+                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
+                () = sleep_until(tell.unwrap_or(end)), if tell.is_some() => {
+                    self.progress.tell(&self.recorder.progress(), &self.model.live().link.state);
+                }
+                observed = observations.recv() => match observed {
+                    Some(observed) => {
+                        self.recorder.record(&observed).await;
+                        update(&mut self.model, Event::Observed(observed));
+                    }
+                    None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
+                },
+            }
+        }
+        Ok(End::Stopped)
+    }
+
+    fn tick(&mut self) {
+        for effect in update(&mut self.model, Event::Tick(self.clock.now())) {
+            if let Effect::PollLeases(leases) = effect {
+                // When the source is behind with polls, the model asks again.
+                let _ = self.polls.try_send(leases);
+            }
+        }
+    }
+}
+
+/// How far it is, on a terminal: one line that is written over and over.
+struct Progress {
+    next: Option<Instant>,
+}
+
+impl Progress {
+    fn new() -> Self {
+        Self { next: io::stderr().is_terminal().then(Instant::now) }
+    }
+
+    fn tell(&mut self, recorded: &Recorded, link: &LinkState) {
+        self.next = Some(Instant::now() + TOLD);
+        let link = match link {
+            LinkState::Connecting => "connecting".to_owned(),
+            LinkState::Live { endpoint } => format!("live on {}", escape_text(endpoint)),
+            LinkState::Retrying { attempt, .. } => format!("no connection, try {attempt}"),
+        };
+        let Recorded { observations, bytes, .. } = recorded;
+        // When standard error is closed there is nobody left to tell.
+        let _ = write!(io::stderr(), "\r\x1b[Krecorded {observations} observations, {bytes} bytes; {link}");
+    }
+
+    fn clear(&self) {
+        if self.next.is_some() {
+            let _ = write!(io::stderr(), "\r\x1b[K");
+        }
+    }
+}
+
+/// What was recorded, as a document.
+#[derive(Serialize)]
+struct Document<'a> {
+    schema: &'static str,
+    file: std::borrow::Cow<'a, str>,
+    observations: u64,
+    bytes: u64,
+    dropped: u64,
+    length_ms: u64,
+    redaction: &'static str,
+}
+
+fn print(
+    file: &Path,
+    recorded: &Recorded,
+    length: Duration,
+    config: &Config,
+    format: Format,
+    to: &mut impl Write,
+) -> Result<(), Failure> {
+    let length_ms = u64::try_from(length.as_millis()).unwrap_or(u64::MAX);
+    let redaction = config.recording.redaction.name();
+    let Recorded { observations, bytes, dropped, .. } = *recorded;
+    let file = file.to_string_lossy();
+    if format == Format::Json {
+        return Ok(json::write(
+            &Document { schema: SCHEMA, file, observations, bytes, dropped, length_ms, redaction },
+            to,
+        )?);
+    }
+    let columns = [
+        Column("FILE", Align::Left),
+        Column("OBSERVATIONS", Align::Right),
+        Column("BYTES", Align::Right),
+        Column("DROPPED", Align::Right),
+        Column("SECONDS", Align::Right),
+        Column("REDACTION", Align::Left),
+    ];
+    let row = [
+        escape_text(&file).into_owned(),
+        observations.to_string(),
+        bytes.to_string(),
+        dropped.to_string(),
+        (length_ms / 1_000).to_string(),
+        redaction.to_owned(),
+    ];
+    Ok(table::print(format, columns, [row], to)?)
+}
+
+impl From<CreateError> for Failure {
+    fn from(error: CreateError) -> Self {
+        let failure = Self::new(Exit::File, error.to_string());
+        match error {
+            CreateError::Exists(_) => failure.hint("Name another file, or move that one away."),
+            CreateError::Create { .. } | CreateError::Redact(_) => failure,
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! `replay`: a recording in the dashboard, or what it comes to at its end.
+
+use std::io::Write;
+use std::path::Path;
+
+use jiff::tz::TimeZone;
+
+use super::args::ReplayArgs;
+use super::exit::{Exit, Failure, say};
+use super::json::Style;
+use super::{dashboard, ls};
+use crate::config::{Config, Format};
+use crate::domain::Timestamp;
+use crate::model::{Diagnosis, Facts};
+use crate::record::{Item, OpenError, Reader, Trouble};
+use crate::runtime;
+use crate::runtime::replay::{Goal, Options};
+use crate::runtime::terminal::Terminal;
+use crate::update::recorded;
+
+/// Shows a recording until it is left.
+///
+/// # Errors
+/// When there is no terminal, or the file is no recording.
+pub fn show(args: &ReplayArgs, config: Config) -> Result<(), Failure> {
+    if !Terminal::is_there() {
+        return Err(Failure::new(Exit::BadInput, "the dashboard needs a terminal")
+            .hint("`lockscope replay FILE --headless` prints the locks at the end of a recording without one."));
+    }
+    let options =
+        Options { file: args.file.clone(), at: args.at, speed: args.speed.unwrap_or_default(), follow: args.follow };
+    dashboard::on_threads(runtime::replay(config, options))
+}
+
+/// Prints the locks as they were at the end of a recording, or where `--at` says.
+///
+/// # Errors
+/// When the file is no recording, or cannot be read.
+pub fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    let mut reader = Reader::open(&args.file)?;
+    let begin = reader.header().at;
+    let goal = args.at.map_or(Goal::End, |place| Goal::of(place, begin, begin, &TimeZone::system()));
+    let mut facts = Facts::new(config.polling.budget);
+    let read = feed(&mut reader, &mut facts, goal).map_err(|error| unreadable(&args.file, &error))?;
+    let format = config.output.format.unwrap_or(Format::Simple);
+    let diagnosis = Diagnosis::of(&facts, &runtime::thresholds(&config.findings));
+    ls::print(&facts, &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
+    to.flush()?;
+    let lost = reader.partial();
+    say_trouble(&args.file, reader.trouble());
+    match read {
+        Read::All { ended: false } => say_truncated(&args.file, reader.place().line, lost),
+        Read::Stopped => {}
+        Read::All { ended: true } => say_missed(goal, &facts),
+    }
+    Ok(())
+}
+
+/// How far it was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Read {
+    /// To its end; whether that was the end of an orderly recording.
+    All { ended: bool },
+    /// To where it was to be.
+    Stopped,
+}
+
+/// Feeds the facts up to the goal.
+fn feed(reader: &mut Reader, facts: &mut Facts, goal: Goal) -> std::io::Result<Read> {
+    let mut last = reader.header().at;
+    loop {
+        let item = match reader.next_item()? {
+            Some(item) => Some(item),
+            None => reader.last_item(),
+        };
+        let Some(item) = item else {
+            pass_time(facts, goal, last);
+            return Ok(Read::All { ended: false });
+        };
+        if let Goal::Time(at) = goal
+            && item.at() > at
+        {
+            recorded::pass_time(facts, at);
+            return Ok(Read::Stopped);
+        }
+        last = last.max(item.at());
+        match item {
+            Item::Observed(observed) => recorded::observe(facts, observed),
+            Item::Dropped(..) => {}
+            Item::End(end) => {
+                pass_time(facts, goal, end.at);
+                return Ok(Read::All { ended: true });
+            }
+        }
+        if let Goal::Revision(revision) = goal
+            && facts.link.revision >= revision
+        {
+            return Ok(Read::Stopped);
+        }
+    }
+}
+
+/// Lets the time pass up to the end, or to where it was to be if that is earlier.
+fn pass_time(facts: &mut Facts, goal: Goal, end: Timestamp) {
+    let until = if let Goal::Time(at) = goal { at.min(end) } else { end };
+    recorded::pass_time(facts, until);
+}
+
+fn say_missed(goal: Goal, facts: &Facts) {
+    if let Goal::Revision(revision) = goal {
+        say(format_args!(
+            "lockscope: the recording ends at revision {}, before revision {revision}",
+            facts.link.revision
+        ));
+    }
+}
+
+/// Says that a recording was not ended in order.
+pub fn say_truncated(file: &Path, line: u64, lost: usize) {
+    let cut = match lost {
+        0 => "no line is cut".to_owned(),
+        lost => format!("line {line} is cut, and its {lost} bytes are lost"),
+    };
+    say(format_args!(
+        "lockscope: {} is truncated: it has no closing line, so it was cut off or is still being written; {cut}",
+        file.display()
+    ));
+}
+
+/// Says what could not be taken from a recording.
+pub fn say_trouble(file: &Path, trouble: &Trouble) {
+    let Trouble { broken, first_broken, unknown, dropped } = trouble;
+    let file = file.display();
+    if *broken > 0 {
+        let first: Vec<String> = first_broken.iter().map(|(line, why)| format!("line {line} ({why})")).collect();
+        let more = if *broken > first.len() as u64 { ", …" } else { "" };
+        say(format_args!(
+            "lockscope: {broken} broken {} of {file} passed over: {}{more}",
+            if *broken == 1 { "line" } else { "lines" },
+            first.join(", "),
+        ));
+    }
+    if !unknown.is_empty() {
+        let kinds: Vec<String> = unknown.iter().map(|(kind, count)| format!("{kind} ({count})")).collect();
+        say(format_args!(
+            "lockscope: {file} has lines of kinds that this lockscope does not know, which are passed over: {}",
+            kinds.join(", ")
+        ));
+    }
+    if *dropped > 0 {
+        say(format_args!(
+            "lockscope: {dropped} observations are not in {file}, for the disk was too slow: what it shows may be wrong"
+        ));
+    }
+}
+
+fn unreadable(file: &Path, error: &std::io::Error) -> Failure {
+    Failure::new(Exit::File, format!("cannot read the recording {}: {error}", file.display()))
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        let failure = Self::new(Exit::File, error.to_string());
+        match error {
+            OpenError::NoRecording { .. } => {
+                failure.hint("`lockscope record FILE` makes a recording, and so does --record FILE beside a screen.")
+            }
+            OpenError::Newer { .. } => failure.hint("A lockscope of that version can replay it."),
+            _ => failure,
+        }
+    }
+}

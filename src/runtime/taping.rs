@@ -1,0 +1,132 @@
+//! The tee of a session: what it observes is also recorded, from its start or from when somebody
+//! says so.
+
+use std::path::{Path, PathBuf};
+
+use jiff::tz::TimeZone;
+use tracing::{info, warn};
+
+use super::replay::default_name;
+use super::{ExitReason, RuntimeError};
+use crate::config::Config;
+use crate::domain::{Redaction, Timestamp};
+use crate::event::{Observation, Stamped};
+use crate::model::Model;
+use crate::model::ui::{Notice, RecordingUi, Toast};
+use crate::record::{CreateError, Header, Recorder};
+use crate::view::text::escape_text;
+
+/// What is recorded, and how what is begun later would be.
+#[derive(Default)]
+pub struct Taping {
+    recorder: Option<Recorder>,
+    endpoints: Vec<String>,
+    prefixes: Vec<Vec<u8>>,
+    redaction: Redaction,
+    /// Whether it was said that it stopped by itself.
+    said_failed: bool,
+}
+
+impl Taping {
+    /// Begins what the settings ask for.
+    ///
+    /// # Errors
+    /// When the file cannot be made.
+    pub fn begin(config: &Config, now: Timestamp) -> Result<Self, CreateError> {
+        let mut taping = Self {
+            recorder: None,
+            endpoints: config.connection.endpoints.clone(),
+            prefixes: config.prefixes.clone(),
+            redaction: config.recording.redaction,
+            said_failed: false,
+        };
+        if let Some(file) = &config.recording.file {
+            taping.recorder = Some(Recorder::create(file, &taping.header(now))?);
+            info!(file = %file.display(), "recording");
+        }
+        Ok(taping)
+    }
+
+    fn header(&self, now: Timestamp) -> Header {
+        Header::new(now, &self.endpoints, &self.prefixes, self.redaction)
+    }
+
+    /// Records an observation, if anything is recorded.
+    pub fn take(&mut self, observed: &Stamped<Observation>, model: &mut Model) {
+        let Some(recorder) = &mut self.recorder else { return };
+        recorder.offer(observed);
+        if let Some(why) = recorder.progress().failed
+            && !std::mem::replace(&mut self.said_failed, true)
+        {
+            warn!(file = %recorder.path().display(), why, "the recording stopped");
+            let what = format!("the recording {} stopped: {why}", told(recorder.path()));
+            tell(model, Notice::NotRecorded(what));
+        }
+    }
+
+    /// Begins a recording, in this file or in one with a name of its own, or ends the one that
+    /// there is when no file is named.
+    pub async fn toggle(&mut self, file: Option<String>, now: Timestamp, zone: &TimeZone, model: &mut Model) {
+        let before = self.recorder.take();
+        let ends = before.is_some() && file.is_none();
+        if let Some(recorder) = before {
+            let path = told(recorder.path());
+            let done = recorder.end(now, "told to end").await;
+            tell(model, Notice::Recorded(path, done.observations));
+        }
+        model.ui.recording = None;
+        if ends {
+            return;
+        }
+        let file = file.map_or_else(|| default_name(now, zone), PathBuf::from);
+        self.said_failed = false;
+        let header = self.header(now).of(model.live().link.cluster_id);
+        match Recorder::create(&file, &header) {
+            Ok(mut recorder) => {
+                // It begins with what is known by now.
+                for observed in model.live().as_observed() {
+                    recorder.record(&observed).await;
+                }
+                self.recorder = Some(recorder);
+                info!(file = %file.display(), "recording");
+                tell(model, Notice::Recording(told(&file)));
+            }
+            Err(error) => tell(model, Notice::NotRecorded(error.to_string())),
+        }
+    }
+
+    /// Brings what the screen says of it up to date.
+    pub fn show(&self, model: &mut Model) {
+        // It alone is no reason for another frame.
+        model.ui.recording = self.recorder.as_ref().map(|recorder| {
+            let progress = recorder.progress();
+            RecordingUi { bytes: progress.bytes, dropped: progress.dropped, failed: progress.failed.is_some() }
+        });
+    }
+
+    /// Ends it with the session.
+    pub async fn end(&mut self, now: Timestamp, reason: &Result<ExitReason, RuntimeError>) {
+        let Some(recorder) = self.recorder.take() else { return };
+        let why = match reason {
+            Ok(ExitReason::Quit) => "quit".to_owned(),
+            Ok(ExitReason::Signal(number)) => format!("signal {number}"),
+            Ok(ExitReason::HungUp) => "the terminal is gone".to_owned(),
+            Err(_) => "failed".to_owned(),
+        };
+        let file = recorder.path().to_owned();
+        let done = recorder.end(now, &why).await;
+        match done.failed {
+            Some(why) => warn!(file = %file.display(), why, "the recording is not whole"),
+            None => info!(file = %file.display(), observations = done.observations, "recorded"),
+        }
+    }
+}
+
+fn told(path: &Path) -> String {
+    escape_text(&path.to_string_lossy()).into_owned()
+}
+
+fn tell(model: &mut Model, notice: Notice) {
+    model.ui.toast = Some(Toast::new(notice, model.live().now()));
+    model.ui.touch();
+}
