@@ -267,14 +267,13 @@ fn observation() -> impl Strategy<Value = Observation> {
         text().prop_map(|why| WatchLoss::BeganAnew { why }),
         text().prop_map(|why| WatchLoss::Transport { why }),
     ];
-    let link =
-        prop_oneof![
-            Just(LinkState::Connecting),
-            text().prop_map(|endpoint| LinkState::Live { endpoint }),
-            (any::<u32>(), any::<i64>(), text(), text()).prop_map(|(attempt, at, endpoint, error)| {
-                LinkState::Retrying { attempt, next_at: Timestamp(at), why: vec![EndpointError { endpoint, error }] }
-            }),
-        ];
+    let link = prop_oneof![
+        Just(LinkState::Connecting),
+        text().prop_map(|endpoint| LinkState::Live { endpoint }),
+        (any::<u32>(), any::<i64>(), text(), text()).prop_map(|(attempt, at, endpoint, error)| {
+            LinkState::Retrying { attempt, next_at: Timestamp(at), why: vec![EndpointError { endpoint, error }] }
+        }),
+    ];
     let status =
         (text(), any::<u64>(), any::<i64>(), any::<Option<i64>>()).prop_map(|(version, term, size, quota)| Status {
             version,

@@ -250,7 +250,9 @@ impl Replay {
                 Ok(())
             }
         };
-        if let Err(error) = done {
+        // A step is made at once, before anything is drawn of being on the way.
+        let gone = if self.player.is_going() { done.and_then(|()| self.go(model)) } else { done };
+        if let Err(error) = gone {
             self.broke(model, &error);
         }
         self.hold_message(model);
