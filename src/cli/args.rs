@@ -661,12 +661,14 @@ impl Cli {
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
     let variables = VARIABLES.iter().copied().chain([("config", CONFIG_VARIABLE)]);
-    variables.fold(Cli::command(), |command, (name, variable)| {
+    let command = variables.fold(Cli::command(), |command, (name, variable)| {
         command.mut_arg(name.replace('-', "_"), |arg| {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             arg.help(format!("{help} [env: {variable}]"))
         })
-    })
+    });
+    // What is changed moves to the end: these, which have no variable, stay behind their neighbours.
+    ["record", "redact"].into_iter().fold(command, |command, name| command.mut_arg(name, |arg| arg))
 }
 
 #[cfg(test)]
