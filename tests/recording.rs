@@ -114,7 +114,7 @@ fn the_recording_of_version_1_ends_as_it_always_did() {
     let lock = facts.lock_named(b"/jobs/a").unwrap();
     let holder = lock.holder().unwrap();
     assert_eq!(holder.key(), b"/jobs/a/694d82254d5fa30b");
-    assert_eq!(facts.key(b"/jobs/a/694d82254d5fa30b").unwrap().value(), b"\xff\x00\x01");
+    assert_eq!(&*facts.key(b"/jobs/a/694d82254d5fa30b").unwrap().entry().value, b"\xff\x00\x01");
     assert_eq!(facts.now(), Timestamp(1_767_225_607_000));
 }
 
