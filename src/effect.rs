@@ -3,21 +3,35 @@
 //! The other half of the seam. The runtime carries effects out and reports what they led to
 //! as observations; nothing in the core waits for one.
 
-use crate::domain::LeaseId;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
+use crate::domain::write::{Confirmed, WriteId};
+use crate::domain::{LeaseId, Sentence};
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Ask the time to live of these leases now, in this order, in one burst.
     PollLeases(Vec<LeaseId>),
+    /// Ask the cluster for all keys of a lease, watched or not: the answer is an
+    /// [`crate::event::Observation::LeaseKeys`].
+    LeaseKeys(LeaseId),
+    /// Carry a confirmed write out; what comes of it is an
+    /// [`crate::event::Observation::WriteDone`].
+    Write {
+        /// Tells its answer from those of others.
+        id: WriteId,
+        /// What is to be done, with what was shown when it was confirmed.
+        confirmed: Confirmed,
+    },
     /// Do something to the embedded cluster.
     Fault(Fault),
     /// Do something to the simulated clients.
     Order(Order),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
+    /// The same with a command, quoted for a shell.
+    CopyCommand(Sentence),
     /// Capture the mouse, or leave it to the terminal.
     CaptureMouse(bool),
     /// Stop the program's job, as Ctrl-Z does in a shell.

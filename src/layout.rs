@@ -23,6 +23,7 @@ mod words;
 pub use place::place;
 pub use queue::recognise_queue;
 pub use single::recognise_single;
+pub use words::names_role;
 
 /// What kind of thing a group of keys, or one key, is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]

@@ -10,14 +10,16 @@
 //!   marked `first` may come again before a `last` one, when the read had to start anew.
 //! * `Watched` changes are newer than the list of their range; none comes twice and none is
 //!   missing, unless a `WatchLost` and a new list of the range tell of it.
-//! * After a gap that is too long to wait for, `Replayed` changes follow the list that was read
-//!   instead: in order, from the revision that was seen last to the list's, then `ReplayEnded`,
+//! * After a gap that is too long to wait for, `Filled` changes follow the list that was read
+//!   instead: in order, from the revision that was seen last to the list's, then `FillEnded`,
 //!   which also says when some of them are not to be had any more.
 //! * A revision is never split over two `Watched`, and their revisions only grow. How that is
 //!   kept with several watches is told in [`sequence`].
 
+mod agree;
 mod cover;
 mod discover;
+mod fill;
 mod flow;
 mod handle;
 mod heartbeat;
@@ -28,7 +30,6 @@ mod memory;
 mod oneshot;
 mod out;
 mod poll;
-mod replay;
 pub mod sequence;
 mod session;
 mod watches;

@@ -119,11 +119,13 @@ pub enum Pane {
     Waits,
     /// The help, above everything else.
     Help,
+    /// The dialog before a write, above even that.
+    Dialog,
 }
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 18] = [
+    pub const ALL: [Self; 19] = [
         Self::Locks,
         Self::Queue,
         Self::History,
@@ -142,6 +144,7 @@ impl Pane {
         Self::Log,
         Self::Waits,
         Self::Help,
+        Self::Dialog,
     ];
 }
 

@@ -41,6 +41,12 @@ pub(super) fn names_lock(path: &[u8]) -> bool {
     })
 }
 
+/// Whether a path's last two segments speak of a role: whoever holds it leads for as long as it
+/// lives.
+pub fn names_role(path: &[u8]) -> bool {
+    segments(path).rev().take(2).any(|segment| word(segment) == Some(Word::Role))
+}
+
 /// A path's segments.
 pub(super) fn segments(path: &[u8]) -> impl DoubleEndedIterator<Item = &[u8]> {
     path.split(|byte| *byte == b'/')

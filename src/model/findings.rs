@@ -4,15 +4,52 @@
 //! that explain it; lists, the screens, `doctor` and `docs/findings.md` are made from the same
 //! table. Rules read what the model remembers and remember nothing themselves.
 
+mod alarm;
+#[cfg(test)]
+mod bench;
+#[cfg(test)]
+mod calm_tests;
+mod corrupt;
+mod db_near_quota;
 mod deadlock;
+mod denied;
 mod detached_lease;
 mod foreign_key;
+mod holder_lost;
 mod holder_not_renewing;
 mod holder_without_lease;
+mod keyless_leases;
 mod kubernetes_lease;
+mod leader_changed;
+mod learner_behind;
+mod lease_missing_on_member;
 mod lease_overdue;
+mod long_hold;
+mod long_ttl;
+mod member_lag;
+mod member_unreachable;
+mod no_holder;
+mod no_leader;
+mod no_quorum;
+mod nospace;
+mod other_cluster;
+mod passed_to_idle;
+mod prefix_trap;
+mod queue_stuck;
+mod quorum_at_risk;
+mod reacquired;
 mod rewritten_holder;
+#[cfg(test)]
+mod scene;
+mod server_made_lease;
+mod shared_lease;
 mod single_key_lock;
+mod stolen;
+mod unreachable;
+mod version_skew;
+mod waiter_dropped;
+mod waiter_will_drop;
+mod watch_gap;
 
 use hashbrown::HashMap;
 
@@ -22,13 +59,44 @@ use super::{Facts, LockView, Since};
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
+    unreachable::RULE,
+    no_quorum::RULE,
+    no_leader::RULE,
+    corrupt::RULE,
+    nospace::RULE,
+    alarm::RULE,
     holder_without_lease::RULE,
+    stolen::RULE,
+    queue_stuck::RULE,
     deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
+    passed_to_idle::RULE,
     foreign_key::RULE,
+    denied::RULE,
     holder_not_renewing::RULE,
+    server_made_lease::RULE,
+    lease_missing_on_member::RULE,
+    no_holder::RULE,
+    waiter_will_drop::RULE,
+    waiter_dropped::RULE,
     rewritten_holder::RULE,
+    long_hold::RULE,
+    keyless_leases::RULE,
+    shared_lease::RULE,
+    long_ttl::RULE,
+    prefix_trap::RULE,
+    quorum_at_risk::RULE,
+    member_unreachable::RULE,
+    member_lag::RULE,
+    learner_behind::RULE,
+    other_cluster::RULE,
+    db_near_quota::RULE,
+    version_skew::RULE,
+    leader_changed::RULE,
+    holder_lost::RULE,
+    reacquired::RULE,
+    watch_gap::RULE,
     single_key_lock::RULE,
     kubernetes_lease::RULE,
 ];
@@ -92,11 +160,65 @@ pub struct Thresholds {
     pub long_hold_medians: u32,
     /// A lease of more time than this blocks others for long when its client crashes.
     pub long_ttl: Millis,
+    /// For how long it is told that somebody fell out of a queue.
+    pub dropped_for: Millis,
+    /// A lock that is usually held is to be free for this long at least before that is told.
+    pub free_for: Millis,
+    /// From so many leases of one TTL on that have no keys and are not renewed, they are told.
+    pub keyless: u32,
+    /// From so many on it is a warning.
+    pub keyless_many: u32,
+    /// For so long a holder is told of that lost its lease.
+    pub lost_holder: Millis,
+    /// For so long a change of the leader is told.
+    pub leader_change: Millis,
+    /// A cluster without a leader for longer than this is in trouble; an election is over sooner.
+    pub leaderless: Millis,
+    /// A member that gives no answer for so long is unreachable; one that was late once is not.
+    pub silent: Millis,
+    /// A link that is down for so long is no matter of one member that went.
+    pub link_lost: Millis,
+    /// A member that lacks what others had so long ago lags.
+    pub lag: Millis,
+    /// So many entries behind the others is a lag, however soon it came.
+    pub lag_entries: u64,
+    /// A backend that fills so much of its quota is nearly full, in percent.
+    pub near_quota: i64,
+    /// A live holder that others wait behind for longer than this may not know that it holds.
+    pub stuck: Millis,
+    /// So many times the longest hold that was seen is too long to be work.
+    pub stuck_longest: i64,
+}
+
+impl Thresholds {
+    /// The same for a single look: what is so has to count at once, as nobody knows since when.
+    #[must_use]
+    pub const fn at_one_look(self) -> Self {
+        Self { leaderless: Millis(0), silent: Millis(0), link_lost: Millis(0), ..self }
+    }
 }
 
 impl Default for Thresholds {
     fn default() -> Self {
-        Self { long_hold: Millis(15 * 60_000), long_hold_medians: 5, long_ttl: Millis(5 * 60_000) }
+        Self {
+            long_hold: Millis(15 * 60_000),
+            long_hold_medians: 5,
+            long_ttl: Millis(5 * 60_000),
+            dropped_for: Millis(5 * 60_000),
+            free_for: Millis(60_000),
+            keyless: 10,
+            keyless_many: 100,
+            lost_holder: Millis(60_000),
+            leader_change: Millis(2 * 60_000),
+            leaderless: Millis(5_000),
+            silent: Millis(3_000),
+            link_lost: Millis(2_000),
+            lag: Millis(5_000),
+            lag_entries: 10_000,
+            near_quota: 80,
+            stuck: Millis(10 * 60_000),
+            stuck_longest: 20,
+        }
     }
 }
 

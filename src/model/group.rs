@@ -80,6 +80,7 @@ impl Group {
 
     pub fn add(&mut self, ix: KeyIx, entry: &Entry) {
         let place = (entry.create_revision, ix);
+        self.counts.detached += u32::from(entry.is_detached());
         if entry.placed.shape.is_member() {
             self.members.insert(place);
             self.count(entry, |counter| *counter += 1);
@@ -95,6 +96,7 @@ impl Group {
 
     pub fn remove(&mut self, ix: KeyIx, entry: &Entry) {
         let place = (entry.create_revision, ix);
+        self.counts.detached -= u32::from(entry.is_detached());
         if entry.placed.shape.is_member() {
             self.members.remove(&place);
             self.count(entry, |counter| *counter -= 1);
@@ -155,13 +157,18 @@ impl Group {
         self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
     }
 
+    /// The keys that are no members, oldest first.
+    pub fn foreign(&self) -> impl Iterator<Item = Place> {
+        merge(self.leased.iter(), self.bare.iter())
+    }
+
     /// Whether keys of another kind queue with the members. Where no member was ever seen there
     /// is no queue, only a folder; where one was, whatever is left blocks the next.
     fn foreign_queue(&self, layout: Layout) -> bool {
         matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && self.lock.is_some()
     }
 
-    /// How many members had a lease that a later put took off them.
+    /// How many keys had a lease that a later put took off them.
     pub const fn detached(&self) -> u32 {
         self.counts.detached
     }
@@ -176,9 +183,6 @@ impl Group {
     }
 
     fn count(&mut self, entry: &Entry, change: impl Fn(&mut u32)) {
-        if entry.placed.shape == Shape::LeaseDetached && entry.version > 1 {
-            change(&mut self.counts.detached);
-        }
         match entry.placed.value {
             ValueKind::Empty => change(&mut self.counts.empty),
             ValueKind::Json => change(&mut self.counts.json),

@@ -1,12 +1,13 @@
 //! How holds begin and end, and why.
 
-use crate::domain::Timestamp;
+use crate::domain::{Revision, Timestamp};
 
 use super::cause::Cause;
 use super::facts::Facts;
 use super::intake::{How, Intake};
 use super::keyspace::Entry;
-use super::lock::{End, Hold, LockIx, Made, Since};
+use super::lease::Renewal;
+use super::lock::{Dropout, End, Hold, LockIx, Made, Since};
 use super::pending::Open;
 use super::timeline::{Party, What};
 
@@ -44,7 +45,7 @@ impl Facts {
         let token = entry.create_revision;
         let history = lock.history.get_or_insert_default();
         if history.open(token).is_none() {
-            history.begin(Hold::new(&Party::new(&lock.name, entry), intake.began(entry), None));
+            history.begin(Hold::new(&Party::new(&lock.name, entry), None, intake.began(entry), None));
         }
         history.end(token, End { at: intake.time(), revision: intake.revision, cause });
         let party = Party::new(&lock.name, entry);
@@ -52,13 +53,21 @@ impl Facts {
         self.ask_cause(intake, ix, entry, seq, cause);
     }
 
-    pub(super) fn begin_hold(&mut self, intake: Intake, ix: LockIx, party: Party, enqueued: Since) {
+    /// A key came first, at revision `from` unless it was only found holding.
+    pub(super) fn begin_hold(
+        &mut self,
+        intake: Intake,
+        ix: LockIx,
+        party: Party,
+        enqueued: Since,
+        from: Option<Revision>,
+    ) {
         let Some(lock) = self.locks.get_mut(ix.0) else { return };
         let history = lock.history.get_or_insert_default();
         // Where there is no queue, the wait left no trace.
         let seen = enqueued.exact && intake.how == How::Watched && lock.recognised.layout.has_queue();
         let waited = seen.then(|| intake.at - enqueued.at);
-        history.begin(Hold::new(&party, intake.time().map(|_| intake.since()), waited));
+        history.begin(Hold::new(&party, from, intake.time().map(|_| intake.since()), waited));
         history.handovers.count(intake.at);
         self.timeline.push(intake.at, intake.revision, What::Acquired(party));
     }
@@ -75,6 +84,7 @@ impl Facts {
             token: entry.create_revision,
             gone_at: intake.at,
             expected_end: self.leases.expected_end(entry.lease),
+            unrenewed: matches!(self.leases.renewal(entry.lease, intake.at), Renewal::NotRenewed { .. }),
         };
         self.plan.ask_urgently(entry.lease);
         if let Some(given_up) = self.pending.push(open) {
@@ -84,8 +94,21 @@ impl Facts {
 
     pub(super) fn settle_cause(&mut self, open: Open, cause: Cause) {
         self.timeline.settle(open.seq, cause);
-        if let Some(history) = self.locks.get_mut(open.lock.0).and_then(|lock| lock.history.as_mut()) {
-            history.settle(open.token, cause);
+        if let Some(lock) = self.locks.get_mut(open.lock.0) {
+            if let Some(history) = lock.history.as_mut() {
+                history.settle(open.token, cause);
+            }
+            // A session that is closed well before its time can look as if it had run out; one
+            // that nobody renewed has.
+            if cause == Cause::Expired
+                && open.unrenewed
+                && let Some(gone) = self.timeline.get(open.seq)
+                && let What::WaiterGone(party, _) = &gone.what
+                && party.lock == lock.name
+            {
+                let dropout = Dropout { key: party.key.clone(), lease: party.lease, at: open.gone_at };
+                lock.history.get_or_insert_default().note_dropout(dropout);
+            }
         }
         self.version += 1;
     }
@@ -101,7 +124,7 @@ impl Facts {
     pub(super) fn set_free(&mut self, intake: Intake, ix: LockIx) {
         self.leaseless.remove(&ix);
         if let Some(lock) = self.locks.get_mut(ix.0) {
-            lock.free_since = Some(intake.at);
+            lock.note_free(intake);
             self.freed.push_back((intake.at, ix));
         }
         while self.freed.len() > REMEMBERED_FREE {

@@ -10,7 +10,7 @@
 //! never seen by halves. Reads that open a range are quiet: what was there before is no news.
 //! How holds begin and end is in `holds`.
 
-use crate::domain::{KeyEvent, KeyValue, LeaseId, Revision, Term, Timestamp};
+use crate::domain::{KeyEvent, KeyValue, LeaseId, MemberId, Revision, Term, Timestamp};
 use crate::event::{Change, LeaseTtl, ListPage};
 use crate::layout::Layout;
 use crate::layout::value::decode;
@@ -19,6 +19,7 @@ use super::cause::{self, Cause};
 use super::facts::{Facts, Listing};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::Since;
+use super::theft::Theft;
 use super::timeline::{Party, What};
 
 /// How something was learnt, and when.
@@ -38,8 +39,8 @@ pub(super) enum How {
     /// A range was read again: something happened meanwhile, and nobody saw it.
     Reread,
     /// It was told long after it happened.
-    Replayed {
-        /// All that is replayed happened after this revision.
+    Filled {
+        /// All that is filled in happened after this revision.
         behind: Revision,
     },
 }
@@ -47,7 +48,7 @@ pub(super) enum How {
 impl How {
     /// Whether the event itself was told, not only what came of it.
     pub const fn is_event(self) -> bool {
-        matches!(self, Self::Watched | Self::Replayed { .. })
+        matches!(self, Self::Watched | Self::Filled { .. })
     }
 }
 
@@ -60,15 +61,21 @@ impl Intake {
     /// When what is told by this happened; `None` when that is not known.
     pub const fn time(self) -> Option<Timestamp> {
         match self.how {
-            How::Replayed { .. } => None,
+            How::Filled { .. } => None,
             How::Watched | How::FirstRead | How::Reread => Some(self.at),
         }
+    }
+
+    /// The revision at which a hold began that is first seen by this; `None` when it may have
+    /// begun earlier.
+    pub fn turn(self) -> Option<Revision> {
+        self.how.is_event().then_some(self.revision)
     }
 
     /// When the hold of a key began that has held since it is known.
     pub fn began(self, entry: &Entry) -> Option<Since> {
         match self.how {
-            How::Replayed { behind } if entry.create_revision > behind => None,
+            How::Filled { behind } if entry.create_revision > behind => None,
             _ => Some(entry.since),
         }
     }
@@ -151,6 +158,11 @@ impl Facts {
         news
     }
 
+    /// Takes in which leases a member lacks; returns whether they are others than before.
+    pub(crate) fn take_missing_leases(&mut self, at: Timestamp, member: MemberId, leases: Vec<LeaseId>) -> bool {
+        self.leases.set_missing(at, member, leases)
+    }
+
     /// Takes in a lease's time to live, and settles the causes that waited for it.
     pub(crate) fn take_ttl(&mut self, at: Timestamp, answer: &LeaseTtl) {
         let term = if answer.term == Term::default() { self.cluster.term() } else { answer.term };
@@ -197,8 +209,8 @@ impl Facts {
             let to = intake.revision;
             self.link.gaps += 1;
             let seq = self.timeline.push(intake.at, to, What::Gap { from, to });
-            if let Some(replay) = &mut self.replay {
-                replay.gap.get_or_insert((seq, to));
+            if let Some(fill) = &mut self.fill {
+                fill.gap.get_or_insert((seq, to));
             }
         }
     }
@@ -262,6 +274,12 @@ impl Facts {
         let Some(lock) = self.locks.get(lock_ix.0).filter(|lock| lock.recognised.layout.is_lock()) else { return };
         let party = Party::new(&lock.name, now);
         if lock.recognised.layout != Layout::KubernetesLease {
+            let theft = Theft::of(intake, former, now, lock.recognised.family);
+            if let Some(theft) = theft
+                && let Some(lock) = self.locks.get_mut(lock_ix.0)
+            {
+                lock.history.get_or_insert_default().theft = Some(Box::new(theft));
+            }
             let what = What::Rewritten { party, former_lease: former.lease };
             self.timeline.push(intake.at, intake.revision, what);
             return;
@@ -278,7 +296,7 @@ impl Facts {
         }
         self.end_hold(intake, lock_ix, former, Cause::Released);
         if after.is_some() {
-            self.begin_hold(intake, lock_ix, party, since);
+            self.begin_hold(intake, lock_ix, party, since, intake.turn());
             return;
         }
         if let Some(lock) = self.locks.get_mut(lock_ix.0) {

@@ -5,7 +5,7 @@
 //! and everything else refers to them by index.
 
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
-use crate::layout::{KeyFacts, Placement, place};
+use crate::layout::{KeyFacts, Placement, Shape, place};
 
 use super::group::GroupIx;
 use super::lock::Since;
@@ -23,7 +23,7 @@ pub struct KeyIx(u32);
 pub struct Entry {
     /// The key.
     pub key: Key,
-    /// The value's first bytes; nothing of it is kept for plain data.
+    /// The value's first bytes; little or nothing of it is kept for plain data.
     pub value: Box<[u8]>,
     /// How long the whole value is, in bytes.
     pub value_len: u32,
@@ -35,6 +35,8 @@ pub struct Entry {
     pub version: i64,
     /// Its lease.
     pub lease: LeaseId,
+    /// The lease that a put without one was seen to take off it, while it has no other.
+    pub lost_lease: LeaseId,
     /// What its name and value say.
     pub placed: Placement,
     /// Since when it is there.
@@ -54,6 +56,7 @@ impl Entry {
             mod_revision: kv.mod_revision,
             version: kv.version,
             lease: kv.lease,
+            lost_lease: LeaseId::NONE,
             placed,
             since,
             group: GroupIx::NOWHERE,
@@ -67,6 +70,15 @@ impl Entry {
     pub(super) fn rewrite(&mut self, kv: KeyValue, generation: u32) {
         let former = std::mem::replace(self, Self::new(kv, self.since, generation));
         self.group = former.group;
+        if self.lease.is_none() {
+            self.lost_lease = if former.lease.is_none() { former.lost_lease } else { former.lease };
+        }
+    }
+
+    /// Whether a put without a lease took the one off it that it had: seen, or told by its name,
+    /// which is that of a lease.
+    pub fn is_detached(&self) -> bool {
+        !self.lost_lease.is_none() || self.placed.shape == Shape::LeaseDetached && self.version > 1
     }
 
     /// The key as the layout rules see it.
@@ -85,9 +97,11 @@ impl Entry {
         self.value = value.into_boxed_slice();
     }
 
-    /// Forgets the value's bytes: nobody decodes plain data.
-    pub(super) fn drop_value(&mut self) {
-        self.value = Box::default();
+    /// Forgets all but the first bytes of the value: hardly anybody decodes plain data.
+    pub(super) fn cut_value(&mut self, kept: usize) {
+        if self.value.len() > kept {
+            self.value = self.value[..kept].into();
+        }
     }
 }
 

@@ -9,11 +9,16 @@ use crate::layout::Recognised;
 
 use super::cause::Cause;
 use super::group::GroupIx;
+use super::intake::Intake;
 use super::keyspace::KeyIx;
+use super::theft::Theft;
 use super::timeline::Party;
 
 /// How many holds of a lock are remembered.
 const REMEMBERED_HOLDS: usize = 128;
+
+/// How many that fell out of its queue are remembered.
+const REMEMBERED_DROPOUTS: usize = 16;
 
 /// Where a lock lives; stays valid while the lock is remembered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +64,8 @@ pub struct Hold {
     pub lease: LeaseId,
     /// Its create_revision: the fencing token.
     pub create_revision: Revision,
+    /// The revision at which it came first; `None` when nobody saw that.
+    pub from: Option<Revision>,
     /// When it came first; `None` when that was told long after and nobody knows the time.
     pub began: Option<Since>,
     /// How long it waited for that, when its enqueueing was seen.
@@ -68,11 +75,12 @@ pub struct Hold {
 }
 
 impl Hold {
-    pub(super) fn new(party: &Party, began: Option<Since>, waited: Option<Millis>) -> Self {
+    pub(super) fn new(party: &Party, from: Option<Revision>, began: Option<Since>, waited: Option<Millis>) -> Self {
         Self {
             key: party.key.clone(),
             lease: party.lease,
             create_revision: party.create_revision,
+            from,
             began,
             waited,
             ended: None,
@@ -99,6 +107,60 @@ pub struct History {
     marked: usize,
     /// How often the lock passed on, by time.
     pub handovers: Handovers,
+    /// How it was last taken from its holder by a put over its key.
+    pub theft: Option<Box<Theft>>,
+    /// How much of the time it is held.
+    pub usage: Usage,
+    dropouts: VecDeque<Dropout>,
+}
+
+/// Somebody fell out of the queue: the lease ran out that nobody renewed, while its key waited.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Dropout {
+    /// The key that waited.
+    pub key: Key,
+    /// Its lease.
+    pub lease: LeaseId,
+    /// When the key went.
+    pub at: Timestamp,
+}
+
+/// How much of the time a lock is held. What is long ago counts for less: whenever a day is
+/// full, half of it is forgotten.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Usage {
+    /// For how long it was held, without the stretch that lasts.
+    pub held: Millis,
+    /// For how long it was free, without the stretch that lasts.
+    pub free: Millis,
+    /// The longest time it was free before somebody took it.
+    pub longest_free: Millis,
+    /// Since when somebody holds it, one after another; `None` while it is free, and when it has
+    /// been held since the first remembered hold.
+    held_from: Option<Timestamp>,
+}
+
+impl Usage {
+    const DAY: Millis = Millis(24 * 60 * 60_000);
+
+    fn note_taken(&mut self, at: Timestamp, free_since: Timestamp) {
+        let free = at.since(free_since);
+        self.free.0 += free.0;
+        self.longest_free = self.longest_free.max(free);
+        self.held_from = Some(at);
+        self.forget();
+    }
+
+    fn note_free(&mut self, at: Timestamp, first: Timestamp) {
+        self.held.0 += at.since(self.held_from.take().unwrap_or(first)).0;
+        self.forget();
+    }
+
+    const fn forget(&mut self) {
+        while self.held.0 + self.free.0 > Self::DAY.0 {
+            (self.held, self.free) = (Millis(self.held.0 / 2), Millis(self.free.0 / 2));
+        }
+    }
 }
 
 impl History {
@@ -115,23 +177,35 @@ impl History {
         self.holds.push_back(hold);
     }
 
+    /// Those that fell out of the queue lately, the latest last.
+    pub fn dropouts(&self) -> impl DoubleEndedIterator<Item = &Dropout> + ExactSizeIterator {
+        self.dropouts.iter()
+    }
+
+    pub(super) fn note_dropout(&mut self, dropout: Dropout) {
+        if self.dropouts.len() == REMEMBERED_DROPOUTS {
+            self.dropouts.pop_front();
+        }
+        self.dropouts.push_back(dropout);
+    }
+
     /// What begins from now on comes after a stretch that is told later.
     pub(super) fn mark(&mut self) {
         self.marked = self.holds.len();
     }
 
-    /// Puts what a replay showed of the marked stretch where it belongs. Both histories were one
+    /// Puts what a fill showed of the marked stretch where it belongs. Both histories were one
     /// when it was marked. `held` are the tokens of those who hold now; a hold that is none of
-    /// them, and whose end the replay did not come to, has ended `unseen`.
-    pub(super) fn fill_in(&mut self, replayed: &Self, held: &[Revision], unseen: End) {
+    /// them, and whose end the fill did not come to, has ended `unseen`.
+    pub(super) fn fill_in(&mut self, filled: &Self, held: &[Revision], unseen: End) {
         let mut later = self.holds.split_off(self.marked.min(self.holds.len()));
-        let told: Vec<_> = replayed.holds.iter().collect();
-        let (before, meanwhile) = told.split_at(replayed.marked.min(told.len()));
+        let told: Vec<_> = filled.holds.iter().collect();
+        let (before, meanwhile) = told.split_at(filled.marked.min(told.len()));
         // Either may have forgotten some of the oldest.
         for (known, told) in self.holds.iter_mut().rev().zip(before.iter().rev()) {
             known.ended = told.ended.or(known.ended);
         }
-        // What ended by then the replay knows better: a list shows a queue page by page. Who held
+        // What ended by then the fill knows better: a list shows a queue page by page. Who held
         // before, and was first noted when that ended, is in both.
         later.retain(|hold| {
             let same = |told: &&Hold| (told.create_revision, told.began) == (hold.create_revision, hold.began);
@@ -250,6 +324,27 @@ pub(super) struct Lock {
     /// Since when nobody holds it.
     pub free_since: Option<Timestamp>,
     pub history: Option<Box<History>>,
+}
+
+impl Lock {
+    /// Somebody holds it from now on.
+    pub fn note_taken(&mut self, intake: Intake) {
+        if let Some(since) = self.free_since.take()
+            && let Some(history) = self.history.as_mut()
+        {
+            history.usage.note_taken(intake.at, since);
+        }
+    }
+
+    /// Nobody holds it from now on.
+    pub fn note_free(&mut self, intake: Intake) {
+        if self.free_since.replace(intake.at).is_none()
+            && let Some(history) = self.history.as_mut()
+        {
+            let first = history.holds.front().and_then(|hold| hold.began).map_or(intake.at, |began| began.at);
+            history.usage.note_free(intake.at, first);
+        }
+    }
 }
 
 #[cfg(test)]

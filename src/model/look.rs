@@ -8,7 +8,7 @@ use crate::layout::value::{Decoded, decode};
 use crate::layout::{Family, Layout, Recognised, Shape};
 
 use super::facts::Facts;
-use super::group::Place;
+use super::group::{Group, Place};
 use super::keyspace::Entry;
 use super::lease::{Renewal, TtlState};
 use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
@@ -80,7 +80,23 @@ impl<'a> LockView<'a> {
 
     /// The holder, or the first of several.
     pub fn holder(&self) -> Option<KeyView<'a>> {
-        self.holders().next()
+        match (self.layout(), self.lock.made) {
+            // Asked of every lock again and again: nothing is put into a box for it.
+            (Layout::Queue | Layout::Election, Made::Of(_)) => self.queue().next(),
+            _ => self.holders().next(),
+        }
+    }
+
+    /// Everything that stands in its queue in its order, those that hold first; nothing where
+    /// there is no queue.
+    pub fn queue(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+        let (facts, family, layout) = (self.facts, self.family(), self.layout());
+        let group = match self.lock.made {
+            Made::Of(group) if layout.has_queue() => facts.group(group),
+            _ => None,
+        };
+        let places = group.into_iter().flat_map(move |group| group.queue(layout));
+        places.filter_map(move |place| key_at(facts, family, place))
     }
 
     /// All holders, oldest first. Readers of a read-write lock hold together; a registration
@@ -104,7 +120,10 @@ impl<'a> LockView<'a> {
     /// How many hold it.
     pub fn holder_count(&self) -> usize {
         match (self.layout(), self.lock.made) {
-            (Layout::RwLock | Layout::Queue | Layout::Election, _) | (_, Made::Alone(_)) => self.holders().count(),
+            (Layout::Queue | Layout::Election, Made::Of(group)) => {
+                self.facts.group(group).map_or(0, |group| group.queue_len(self.layout()).min(1))
+            }
+            (Layout::RwLock, _) | (_, Made::Alone(_)) => self.holders().count(),
             (_, Made::Of(group)) => self.facts.group(group).map_or(0, |group| group.members.len()),
         }
     }
@@ -126,21 +145,29 @@ impl<'a> LockView<'a> {
         self.facts.group(group).is_some_and(|group| group.queue_len(self.layout()) > group.members.len())
     }
 
-    /// Whether a member's lease was taken off it by a put without one.
-    pub fn has_detached(&self) -> bool {
-        let Made::Of(group) = self.lock.made else { return false };
-        self.facts.group(group).is_some_and(|group| group.detached() > 0)
-    }
-
-    /// The members whose lease was taken off them by a put without one, oldest first.
-    pub fn detached(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+    /// The keys of another kind that stand in its queue, oldest first.
+    pub fn foreign(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
         let (facts, family) = (self.facts, self.family());
         let group = match self.lock.made {
-            Made::Of(group) => facts.group(group).filter(|group| group.detached() > 0),
-            Made::Alone(_) => None,
+            Made::Of(group) if self.has_foreign() => facts.group(group),
+            _ => None,
         };
-        let keys = group.into_iter().flat_map(|group| group.members.iter());
-        keys.filter_map(move |place| key_at(facts, family, place)).filter(|key| key.is_detached())
+        let keys = group.into_iter().flat_map(Group::foreign);
+        keys.filter_map(move |place| key_at(facts, family, place))
+    }
+
+    /// Its keys whose lease was taken off them by a put without one, oldest first.
+    pub fn detached(&self) -> impl Iterator<Item = KeyView<'a>> + use<'a> {
+        let alone = match self.lock.made {
+            Made::Alone(_) => self.holder(),
+            Made::Of(_) => None,
+        };
+        let any = match self.lock.made {
+            Made::Of(group) => self.facts.group(group).is_some_and(|group| group.detached() > 0),
+            Made::Alone(_) => false,
+        };
+        let queued = any.then(|| self.queue()).into_iter().flatten();
+        alone.into_iter().chain(queued).filter(|key| key.is_detached())
     }
 
     /// Whether its holders are to have leases of etcd. A Kubernetes lease carries its time in its
@@ -195,6 +222,23 @@ impl<'a> LockView<'a> {
     /// Since when nobody holds it.
     pub const fn free_since(&self) -> Option<Timestamp> {
         self.lock.free_since
+    }
+
+    /// The time at which it is looked at: that of the newest event or tick.
+    pub const fn now(&self) -> Timestamp {
+        self.facts.now()
+    }
+
+    /// The key that it is, where it is one key: that of a Kubernetes lease is there also while
+    /// nobody holds it.
+    pub fn key(&self) -> Option<KeyView<'a>> {
+        let (facts, family) = (self.facts, self.family());
+        match self.lock.made {
+            Made::Alone(key) => {
+                key.and_then(|ix| facts.keyspace().get(ix)).map(|entry| KeyView { facts, entry, family })
+            }
+            Made::Of(_) => None,
+        }
     }
 
     /// What was seen of it; `None` before the first change.
@@ -270,6 +314,20 @@ impl<'a> KeyView<'a> {
         self.facts.leases().renewal(self.entry.lease, self.facts.now())
     }
 
+    /// Whether its lease was ever seen to be renewed.
+    pub fn was_renewed(&self) -> bool {
+        self.facts.leases().was_renewed(self.entry.lease)
+    }
+
+    /// Since when its lease is not renewed, by the polls: up to a second early. `None` when it is
+    /// not known to be so.
+    pub fn unrenewed_since(&self) -> Option<Since> {
+        match self.renewal() {
+            Renewal::NotRenewed { since } => Some(Since { at: self.facts.now() - since, exact: false }),
+            Renewal::Unknown | Renewal::Renewed { .. } => None,
+        }
+    }
+
     /// Since when it is there.
     pub const fn since(&self) -> Since {
         self.entry.since
@@ -282,13 +340,24 @@ impl<'a> KeyView<'a> {
 
     /// Whether a put without a lease took the lease off it that it had.
     pub fn is_detached(&self) -> bool {
-        self.entry.placed.shape == Shape::LeaseDetached && self.entry.version > 1
+        self.entry.is_detached()
+    }
+
+    /// The lease that a put without one was seen to take off it.
+    pub fn lost_lease(&self) -> Option<LeaseId> {
+        Some(self.entry.lost_lease).filter(|lease| !lease.is_none())
+    }
+
+    /// How much time its lease was granted, once it was asked.
+    pub fn granted(&self) -> Option<Millis> {
+        self.facts.leases().granted(self.entry.lease)
     }
 
     /// Whether it stands in a queue that it is not shaped for: any key under a lock's name
     /// queues with its members.
     pub const fn is_foreign(&self, in_layout: Layout) -> bool {
-        in_layout.has_queue() && !self.entry.placed.shape.is_member()
+        // A member that is named by no lease cannot be told from others once its own is off.
+        in_layout.has_queue() && !self.entry.placed.shape.is_member() && self.entry.lost_lease.is_none()
     }
 }
 

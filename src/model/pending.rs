@@ -24,6 +24,8 @@ pub(super) struct Open {
     pub gone_at: Timestamp,
     /// When its lease would have run out.
     pub expected_end: Option<Timestamp>,
+    /// Whether it was known not to be renewed.
+    pub unrenewed: bool,
 }
 
 /// All open causes, oldest first.
@@ -51,6 +53,12 @@ impl Pending {
     /// Takes out all of them.
     pub fn take_all(&mut self) -> Vec<Open> {
         self.0.drain(..).collect()
+    }
+
+    /// Takes out the oldest beyond this number.
+    pub fn take_surplus(&mut self, most: usize) -> Vec<Open> {
+        let surplus = self.0.len().saturating_sub(most);
+        self.0.drain(..surplus).collect()
     }
 
     /// Takes out those that waited too long.

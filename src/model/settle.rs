@@ -17,6 +17,9 @@ use super::lock::{End, Lock, LockIx, Made};
 use super::look::is_released;
 use super::timeline::{Party, What};
 
+/// How many bytes of a value are kept of a key that is plain data and stands in a queue.
+const KEPT_OF_DATA: usize = 128;
+
 impl Facts {
     /// Says what a key that stands alone is, and keeps its lock in step.
     pub(super) fn recognise_alone(&mut self, intake: Intake, ix: KeyIx) {
@@ -32,13 +35,19 @@ impl Facts {
             leased_siblings: others(group.leased.len(), leased),
             empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
         });
+        // Among the members of a queue plain data is in the way, and its value may say whose it is.
+        let kept = if group.members.is_empty() && group.lock.is_none() { 0 } else { KEPT_OF_DATA };
         let known = self.alone(&entry.key);
+        // What was a lock with its lease is one without: its client may still go by it.
+        let was = known.filter(|_| !entry.lost_lease.is_none()).and_then(|lock| self.locks.get(lock.0));
+        let was = was.map(|lock| lock.recognised).filter(|was| was.layout.is_lock());
+        let recognised = was.filter(|_| recognised.layout == Layout::Data).unwrap_or(recognised);
         if recognised.layout == Layout::Data {
             if let Some(lock) = known {
                 self.locks.remove(lock.0);
             }
             if let Some(entry) = self.keys.get_mut(ix) {
-                entry.drop_value();
+                entry.cut_value(kept);
             }
             return;
         }
@@ -63,10 +72,10 @@ impl Facts {
             return;
         }
         lock.held = vec![entry.create_revision];
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how != How::FirstRead {
             let (party, since) = (Party::new(&lock.name, entry), entry.since);
-            self.begin_hold(intake, lock_ix, party, since);
+            self.begin_hold(intake, lock_ix, party, since, intake.turn());
         }
     }
 
@@ -129,7 +138,7 @@ impl Facts {
         note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
-            self.announce_holders(intake, ix, lock_ix, recognised.layout);
+            self.announce_holders(intake, ix, lock_ix, known.is_none());
         }
     }
 
@@ -140,10 +149,12 @@ impl Facts {
         }
     }
 
-    /// Compares who holds with who was known to.
-    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, layout: Layout) {
+    /// Compares who holds with who was known to. Of a lock that is `new`, whoever is first has
+    /// been so since its key came: until now the keys did not tell that they are a lock.
+    fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, new: bool) {
         let Some(group) = self.groups.get(group.0) else { return };
         let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        let layout = lock.recognised.layout;
         let mut holders = group.holders(layout, &self.keys);
         let same = lock.held.iter().all(|&token| holders.next().is_some_and(|(holder, _)| holder == token))
             && holders.next().is_none();
@@ -153,7 +164,7 @@ impl Facts {
         }
         let holders: Vec<_> = group.holders(layout, &self.keys).collect();
         let former = std::mem::replace(&mut lock.held, holders.iter().map(|&(token, _)| token).collect());
-        lock.free_since = None;
+        lock.note_taken(intake);
         if intake.how == How::FirstRead {
             return;
         }
@@ -169,7 +180,8 @@ impl Facts {
                 && let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get(lock_ix.0))
             {
                 let (party, since) = (Party::new(&lock.name, entry), entry.since);
-                self.begin_hold(intake, lock_ix, party, since);
+                let from = intake.turn().map(|turn| if new { entry.create_revision } else { turn });
+                self.begin_hold(intake, lock_ix, party, since, from);
             }
         }
     }

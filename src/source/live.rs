@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::memory::Memory;
 use super::out::{Out, Stopped};
 use super::session::{End, Session};
-use super::{Watching, discover, members, poll};
+use super::{Watching, agree, discover, members, poll};
 use crate::domain::{KeyRange, LeaseId, Member, MemberId, Millis, Status, Term};
 use crate::event::{EndpointError, LinkState, Observation, Stamped, WatchLoss};
 use crate::port::{Client, Clock, Pool};
@@ -101,6 +101,7 @@ pub async fn run(
     let (seen_in, seen) = mpsc::channel(64);
     let mut tasks = JoinSet::new();
     tasks.spawn(members::poll(pool.clone(), contact.clone(), leadership_in, out.clone()));
+    tasks.spawn(agree::keep_comparing(pool.clone(), contact.clone(), leadership.clone(), out.clone()));
     tasks.spawn(poll::serve(pool.clone(), contact.clone(), leadership, lease_polls, out.clone()));
     let seen_in = match watching {
         Watching::Discover => {

@@ -84,7 +84,8 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => None,
+        | Pane::Help
+        | Pane::Dialog => None,
     }
 }
 
@@ -108,7 +109,8 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len),
+        | Pane::Help
+        | Pane::Dialog => ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len),
     }
 }
 
@@ -151,7 +153,8 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => {}
+        | Pane::Help
+        | Pane::Dialog => {}
     }
 }
 

@@ -1,7 +1,7 @@
 //! A fact about the cluster arrives.
 
 use crate::domain::{Alarm, Status, Timestamp};
-use crate::event::{Denied, NoStatus, Observation, Stamped, WatchLoss};
+use crate::event::{Denied, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
 /// Takes one fact in. What is asked again and again and answered as before is no news: the
@@ -10,14 +10,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     facts.see_time(at);
     facts.timeline.trim();
     let news = match what {
-        Observation::Link(state) => {
-            let changed = facts.link.state != state;
-            if changed {
-                facts.link.since = at;
-            }
-            facts.link.state = state;
-            changed
-        }
+        Observation::Link(state) => take_link(facts, at, state),
         Observation::Cluster(id) => {
             let former = facts.link.cluster_id.replace(id);
             if former.is_some_and(|former| former != id) {
@@ -50,20 +43,24 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped. What a fault or an
-        // order led to is told to the person; of the rest the next picture tells.
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault, an
+        // order or a write led to is told to the person; of the rest the next picture tells, or
+        // the watch.
         Observation::WatchLost(WatchLoss::Transport { .. })
         | Observation::FaultDone(..)
-        | Observation::OrderDone(..) => false,
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
         }
-        Observation::Replayed(changes) => {
-            facts.take_replayed(at, changes);
+        Observation::Filled(changes) => {
+            facts.take_filled(at, changes);
             false
         }
-        Observation::ReplayEnded { through, .. } => facts.end_replay(through),
+        Observation::FillEnded { through, .. } => facts.end_fill(through),
+        Observation::Past { .. } => false,
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
@@ -83,6 +80,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             }
             news || facts.link.listed != listed
         }
+        Observation::LeasesMissing { member, leases } => facts.take_missing_leases(at, member, leases),
         Observation::LeaseTtl(answer) => {
             facts.take_ttl(at, &answer);
             true
@@ -107,6 +105,21 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     if news {
         facts.bump();
     }
+}
+
+/// Takes in the state of the connection; whether that is news.
+fn take_link(facts: &mut Facts, at: Timestamp, state: LinkState) -> bool {
+    let link = &mut facts.link;
+    let changed = link.state != state;
+    if changed {
+        link.since = at;
+    }
+    link.lost_since = match state {
+        LinkState::Retrying { .. } => link.lost_since.or(Some(at)),
+        LinkState::Connecting | LinkState::Live { .. } => None,
+    };
+    link.state = state;
+    changed
 }
 
 /// Takes in that a range may not be read, which is news.

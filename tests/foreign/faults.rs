@@ -74,7 +74,8 @@ fn locks_and_watches_outlive_the_leader() {
     on_every_cluster("locks_and_watches_outlive_the_leader", |ctl, cluster| {
         let mut holder = ctl.start(&["lock", "--ttl=10", "q"]);
         let held = holder.line();
-        let mut watch = ctl.start(&["watch", "--prefix", "w/"]);
+        // From the first revision on: nothing tells when a watch of what comes has begun.
+        let mut watch = ctl.start(&["watch", "--prefix", "w/", "--rev=1"]);
         let mut waiting = ctl.start(&["lock", "--ttl=10", "q", "echo", "mine"]);
         ctl.until(&["get", "--prefix", "q/", "--keys-only"], |said| said.split_whitespace().count() == 2);
         ctl.run(&["put", "w/0", "v"]);

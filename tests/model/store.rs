@@ -186,9 +186,10 @@ pub fn picture(facts: &Facts) -> Vec<String> {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     let mut rows: Vec<String> = facts
         .locks()
-        // A queue that only a foreign key is left of is known from before, by nobody else.
+        // A queue that only a foreign key is left of is known from before, by nobody else; and so
+        // is a lock whose key lost its lease.
         .filter(|lock| {
-            let shaped = |key: KeyView<'_>| !key.is_foreign(lock.layout());
+            let shaped = |key: KeyView<'_>| !key.is_foreign(lock.layout()) && key.lost_lease().is_none();
             lock.holders().chain(lock.waiters().map(|waiter| waiter.key)).any(shaped)
         })
         .map(|lock| {

@@ -15,17 +15,62 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !lock.has_etcd_leases() || !lock.has_detached() {
+    if !lock.has_etcd_leases() {
         return;
     }
     for key in lock.detached() {
+        let evidence = match key.lost_lease() {
+            Some(lease) => Sentence::new(
+                "{key} lost lease {lease}: created at revision {created}, written at {written} without it",
+            )
+            .with("lease", lease),
+            None => {
+                Sentence::new("{key} was created at revision {created} with a lease and written at {written} without")
+            }
+        };
         let evidence =
-            Sentence::new("{key} was created at revision {created} with a lease and written at {written} without")
-                .with("key", key.key())
-                .with("created", key.token())
-                .with("written", key.entry().mod_revision);
+            evidence.with("key", key.key()).with("created", key.token()).with("written", key.entry().mod_revision);
         let remedy =
             Sentence::new("lockscope release {lock} --key {key}").with("lock", lock.name()).with("key", key.key());
-        found.add(Finding::new(Severity::Error, evidence, remedy).lock(lock.name()).key(key.key()));
+        found.add(
+            Finding::new(Severity::Error, evidence, remedy)
+                .lock(lock.name())
+                .lease(key.entry().lost_lease)
+                .key(key.key()),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::bench::Bench;
+
+    #[test]
+    fn a_lease_that_a_put_took_off_is_found_in_a_queue_and_on_a_key_of_its_own() {
+        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/cron/lock", "h", 7)]);
+        assert_eq!(bench.codes("/jobs/a").join(" ") + &bench.codes("/cron/lock").join(" "), "single-key-lock");
+        bench.put("/jobs/a/20", "busy", 0);
+        bench.put("/cron/lock", "host-b", 0);
+        assert_eq!(bench.codes("/jobs/a"), ["detached-lease"], "and not a foreign key");
+        assert_eq!(bench.codes("/cron/lock"), ["holder-without-lease", "detached-lease", "single-key-lock"]);
+        let told = bench.told("detached-lease");
+        assert!(
+            told.contains(&"/jobs/a/20 lost lease 20: created at revision 3, written at 5 without it".into()),
+            "{told:?}"
+        );
+        assert!(bench.remedies("detached-lease").contains(&"lockscope release /jobs/a --key /jobs/a/20".into()));
+        bench.put("/jobs/a/20", "", 0x20);
+        bench.delete(&["/cron/lock"]);
+        assert!(bench.told("detached-lease").is_empty(), "it has a lease again, and the other is gone");
+    }
+
+    #[test]
+    fn a_key_named_by_a_lease_tells_it_to_whoever_comes_later() {
+        let key = "/jobs/a/2040a228242e2d06";
+        let mut bench = Bench::reading(&[(key, "", 0x2040_a228_242e_2d06)]);
+        bench.put(key, "", 0);
+        let later = bench.read_anew();
+        assert_eq!(later.codes("/jobs/a"), ["holder-without-lease", "detached-lease"]);
+        assert!(later.told("detached-lease")[0].contains("with a lease and written at 3 without"));
     }
 }

@@ -15,7 +15,7 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !lock.has_etcd_leases() {
+    if !lock.has_etcd_leases() || lock.holder().is_none() {
         return;
     }
     for holder in lock.holders() {
@@ -31,7 +31,35 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
         found.add(
-            Finding::new(Severity::Warn, evidence, remedy).lock(lock.name()).lease(holder.lease()).key(holder.key()),
+            Finding::new(Severity::Warn, evidence, remedy)
+                .lock(lock.name())
+                .lease(holder.lease())
+                .key(holder.key())
+                .since(holder.unrenewed_since()),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::domain::Timestamp;
+    use crate::model::findings::bench::{Bench, START};
+
+    #[test]
+    fn a_lease_that_falls_is_told_from_the_second_low_poll_on() {
+        let mut bench = Bench::reading(&[("/a/10", "", 0x10), ("/a/20", "", 0x20)]);
+        bench.ttl(0x10, 60, 30);
+        bench.ttl(0x10, 60, 30);
+        assert!(bench.codes("/a").is_empty(), "one moment is one poll");
+        bench.pass(1_000);
+        bench.ttl(0x10, 60, 29);
+        bench.pass(500);
+        let expected = "not renewed for 31s: frees in 28s of 1m00s; 1 waiter blocked";
+        assert_eq!(bench.told("holder-not-renewing"), [expected]);
+        let since = bench.findings("holder-not-renewing")[0].since.unwrap();
+        assert_eq!((since.at, since.exact), (Timestamp(START - 30_000), false));
+        bench.pass(500);
+        bench.ttl(0x10, 60, 60);
+        assert!(bench.codes("/a").is_empty());
     }
 }

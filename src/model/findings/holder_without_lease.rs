@@ -15,20 +15,51 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !lock.has_etcd_leases() {
+    if !lock.has_etcd_leases() || !lock.is_leaseless() && lock.holder_count() < 2 {
         return;
     }
+    let several = lock.holder_count() > 1;
     for holder in lock.holders().filter(|holder| holder.lease().is_none()) {
-        let evidence = Sentence::new("{key} holds with no lease at revision {revision}; {waiters} blocked")
+        let since = holder.since();
+        let words = if since.exact {
+            "{key} has held with no lease since revision {revision}, for {held}; {waiters} blocked"
+        } else {
+            "{key} has held with no lease since revision {revision}, for {held} at least; {waiters} blocked"
+        };
+        let evidence = Sentence::new(words)
             .with("key", holder.key())
             .with("revision", holder.token())
+            .with("held", lock.now().since(since.at))
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-        let remedy = Sentence::new("lockscope release {lock}").with("lock", lock.name());
+        let remedy = if several {
+            Sentence::new("lockscope release {lock} --key {key}").with("key", holder.key())
+        } else {
+            Sentence::new("lockscope release {lock}")
+        };
         found.add(
-            Finding::new(Severity::Error, evidence, remedy)
+            Finding::new(Severity::Error, evidence, remedy.with("lock", lock.name()))
                 .lock(lock.name())
                 .key(holder.key())
-                .since(Some(holder.since())),
+                .since(Some(since)),
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::bench::Bench;
+
+    #[test]
+    fn a_holder_without_a_lease_is_told_with_who_waits() {
+        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "", 0x20)]);
+        assert!(bench.codes("/vault/core/lock").is_empty());
+        bench.put("/vault/core/lock/10", "uuid", 0);
+        bench.pass(90_000);
+        let expected =
+            "/vault/core/lock/10 has held with no lease since revision 2, for 1m30s at least; 1 waiter blocked";
+        assert_eq!(bench.told("holder-without-lease"), [expected]);
+        assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock"]);
+        bench.delete(&["/vault/core/lock/10"]);
+        assert!(bench.told("holder-without-lease").is_empty());
     }
 }

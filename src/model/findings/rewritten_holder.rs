@@ -5,18 +5,21 @@ use crate::domain::Sentence;
 use crate::layout::Layout;
 use crate::model::LockView;
 
+/// Programs that write to the key that holds, and whose clients sort by create_revision.
+const BY_DESIGN: [&str; 1] = ["vault"];
+
 pub(super) const RULE: Rule = Rule {
     code: "rewritten-holder",
     severities: &[Severity::Warn],
     when: "a holder's key was written again after a waiter's, in a queue where nobody does that by design",
     why: "A client that sorts by mod_revision sees another holder than one that sorts by create_revision, so two may work.",
     advice: "Let clients sort by create_revision, and let no one write to a key that holds.",
-    source: "etcd `client/v3/concurrency/mutex.go` sorts by create_revision",
+    source: "etcd `client/v3/concurrency/mutex.go` sorts by create_revision, `experimental/recipes/rwmutex.go` by mod_revision",
     look: Look::Locks(look),
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !matches!(lock.layout(), Layout::Queue | Layout::RwLock) {
+    if !matches!(lock.layout(), Layout::Queue | Layout::RwLock) || BY_DESIGN.contains(&lock.family()) {
         return;
     }
     let Some(holder) = lock.holder() else { return };
@@ -24,18 +27,54 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     if written <= created {
         return;
     }
-    let Some(other) = lock.waiters().find(|waiter| waiter.key.entry().mod_revision < written) else { return };
-    let evidence = Sentence::new("{holder} was created at {created} and written at {written}, after {other}")
-        .with("holder", holder.key())
-        .with("created", created)
-        .with("written", written)
-        .with("other", other.key.key());
+    let first = lock.waiters().map(|waiter| waiter.key).min_by_key(|key| key.entry().mod_revision);
+    let Some(other) = first.filter(|other| other.entry().mod_revision < written) else { return };
+    let evidence = Sentence::new(
+        "{holder} holds by its create_revision {created}; it was written at {written}, so by mod_revision {other} holds, at {at}",
+    )
+    .with("holder", holder.key())
+    .with("created", created)
+    .with("written", written)
+    .with("other", other.key())
+    .with("at", other.entry().mod_revision);
     let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
     found.add(
         Finding::new(Severity::Warn, evidence, remedy)
             .lock(lock.name())
             .lease(holder.lease())
             .key(holder.key())
-            .key(other.key.key()),
+            .key(other.key()),
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::scene::Scene;
+
+    #[test]
+    fn a_holder_that_was_written_to_after_a_waiter_came_is_not_first_by_mod_revision() {
+        let mut scene = Scene::of_three();
+        scene.put("/a/11", 0x11, "");
+        scene.put("/a/11", 0x11, "mine");
+        scene.put("/a/12", 0x12, "");
+        scene.put("/a/13", 0x13, "");
+        assert_eq!(scene.codes_of("rewritten-holder"), 0, "both orders agree");
+        scene.put("/a/11", 0x11, "still mine");
+        assert_eq!(
+            scene.evidence("rewritten-holder"),
+            "/a/11 holds by its create_revision 2; it was written at 6, so by mod_revision /a/12 holds, at 4"
+        );
+        scene.delete("/a/12");
+        scene.delete("/a/13");
+        assert_eq!(scene.codes_of("rewritten-holder"), 0);
+    }
+
+    #[test]
+    fn programs_that_do_so_by_design_are_left_alone() {
+        let mut scene = Scene::of_three();
+        scene.put("/vault/core/lock/11", 0x11, "");
+        scene.put("/vault/core/lock/12", 0x12, "");
+        scene.put("/vault/core/lock/11", 0x11, "7c7ad9fd-f80f-4426-98c8-5a225d58f2c7");
+        assert_eq!(scene.codes_of("rewritten-holder"), 0);
+    }
 }

@@ -1,0 +1,70 @@
+//! Another member leads since a short while.
+
+use super::no_quorum::number;
+use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use crate::domain::{MemberId, Millis, Sentence};
+use crate::model::{Facts, MemberFacts, Since};
+
+/// Over so long changes are counted.
+const COUNTED: Millis = Millis(10 * 60_000);
+
+pub(super) const RULE: Rule = Rule {
+    code: "leader-changed",
+    severities: &[Severity::Info],
+    when: "the leader changed a short while ago",
+    why: "A new leader gives every lease its full time again, so a jump of the TTLs is no sign of life, and dead clients hold for longer.",
+    advice: "Nothing, unless it goes on: then look at the disks and the network of the members.",
+    source: "etcd `server/lease/lessor.go`: Promote; etcd-io/etcd 13294, 9395",
+    look: Look::All(look),
+};
+
+fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
+    let (cluster, now) = (&facts.cluster, facts.now());
+    let elected = || cluster.changes().rev().filter(|change| change.to.is_some());
+    let Some(last) = elected().next().filter(|change| now.since(change.at) <= thresholds.leader_change) else { return };
+    // Between two leaders there may have been a time without one.
+    let from = cluster.changes().rev().skip_while(|change| change.to.is_none()).find_map(|change| change.from);
+    let recent = elected().take_while(|change| now.since(change.at) <= COUNTED).count();
+    let name = |id: Option<MemberId>| {
+        let known = id.and_then(|id| cluster.member(id)).map(MemberFacts::label);
+        known.or_else(|| id.map(|id| id.to_string())).unwrap_or_else(|| "nobody".into())
+    };
+    let words = if recent > 1 {
+        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} changes in 10 min"
+    } else {
+        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}"
+    };
+    let evidence = Sentence::new(words)
+        .with("to", name(last.to))
+        .with("from", name(from))
+        .with("ago", now.since(last.at))
+        .with("term", last.term)
+        .with("count", number(recent));
+    let finding = Finding::new(Severity::Info, evidence, Sentence::new("lockscope members"));
+    let finding = last.to.into_iter().fold(finding, Finding::member);
+    found.add(finding.since(Some(Since { at: last.at, exact: false })));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::scene::{Scene, follower};
+
+    #[test]
+    fn the_first_leader_is_no_change_and_the_second_is_told_for_a_while() {
+        let mut scene = Scene::of_three();
+        assert_eq!(scene.infos(), [""; 0]);
+        scene.says(2, follower(5, 0, 900));
+        scene.pass(1_000);
+        scene.says(2, follower(6, 3, 901));
+        scene.pass(1_000);
+        assert_eq!(scene.evidence("leader-changed"), "c leads for 1s, before that a: TTLs were refreshed at term 6");
+        scene.says(2, follower(7, 2, 902));
+        scene.pass(1_000);
+        assert_eq!(
+            scene.evidence("leader-changed"),
+            "b leads for 1s, before that c: TTLs were refreshed at term 7; 2 changes in 10 min"
+        );
+        scene.pass(121_000);
+        assert_eq!(scene.infos(), [""; 0]);
+    }
+}

@@ -1,0 +1,119 @@
+//! A lock is held for long.
+
+use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use crate::domain::{Millis, Sentence, Value};
+use crate::layout::{Layout, names_role};
+use crate::model::LockView;
+
+pub(super) const RULE: Rule = Rule {
+    code: "long-hold",
+    severities: &[Severity::Warn, Severity::Info],
+    when: "a lock is held for longer than a threshold while others wait, or for several times its own median; where the holder leads until it dies, this is no finding",
+    why: "The holder may be stuck: it renews its lease and does not come to its end, and all others wait.",
+    advice: "Look at what its client does before anything is revoked.",
+    source: "the remembered holds of the lock",
+    look: Look::Locks(look),
+};
+
+/// Fewer finished holds than this have no median that means anything.
+const FEW: usize = 5;
+
+/// A hold this short is never long.
+const SHORT: Millis = Millis(10_000);
+
+fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
+    if !lock.has_etcd_leases() || leads(lock) {
+        return;
+    }
+    let Some(since) = lock.held_since() else { return };
+    let held = lock.now().since(since.at);
+    if held < SHORT {
+        return;
+    }
+    let waiters = lock.waiter_count();
+    let blocks = waiters > 0 && held >= thresholds.long_hold;
+    let usual = lock.history().filter(|history| history.holds().len() > FEW).and_then(|_| {
+        let times = lock.hold_times();
+        let median = *times.get(times.len() / 2)?;
+        let most = i64::from(thresholds.long_hold_medians).saturating_mul(median.0.max(1));
+        (times.len() >= FEW && held.0 > most).then_some((median, times.len()))
+    });
+    let evidence = match usual {
+        Some((median, finished)) => {
+            Sentence::new("held for {held}, {times} times its median of {median} in {finished}; {waiters} blocked")
+                .with("times", held.0 / median.0.max(1))
+                .with("median", median)
+                .with("finished", Value::Count(finished, "hold"))
+        }
+        None if blocks && since.exact => Sentence::new("held for {held}; {waiters} blocked"),
+        None if blocks => Sentence::new("held for {held} at least; {waiters} blocked"),
+        None => return,
+    };
+    let evidence = evidence.with("held", held).with("waiters", Value::Count(waiters, "waiter"));
+    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let severity = if blocks { Severity::Warn } else { Severity::Info };
+    let mut finding = Finding::new(severity, evidence, remedy).lock(lock.name()).since(Some(since));
+    if let Some(holder) = lock.holder() {
+        finding = finding.key(holder.key()).lease(holder.lease());
+    }
+    found.add(finding);
+}
+
+/// Whether whoever holds it leads until it dies, so that others wait as long as all is well.
+fn leads(lock: LockView<'_>) -> bool {
+    lock.layout() == Layout::Election || LEADERS.contains(&lock.family()) || names_role(lock.name())
+}
+
+/// Families whose queues are elections.
+const LEADERS: [&str; 3] = ["vault", "dolphinscheduler", "mayastor"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::findings::bench::Bench;
+
+    fn severity(bench: &Bench) -> Option<Severity> {
+        bench.findings("long-hold").first().map(|finding| finding.severity)
+    }
+
+    #[test]
+    fn longer_than_the_threshold_is_long_when_others_wait() {
+        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/b/10", "", 0x10)]);
+        bench.pass(14 * 60_000);
+        assert_eq!(severity(&bench), None);
+        bench.pass(60_000);
+        assert_eq!(severity(&bench), Some(Severity::Warn));
+        assert_eq!(bench.told("long-hold"), ["held for 15m at least; 1 waiter blocked"]);
+        bench.delete(&["/jobs/a/10"]);
+        assert_eq!(severity(&bench), None, "who holds now holds for a moment");
+    }
+
+    #[test]
+    fn several_times_the_median_is_worth_knowing() {
+        let mut bench = Bench::reading(&[]);
+        for turn in 0..6 {
+            let key = format!("/jobs/a/{:x}", 16 + turn);
+            bench.put(&key, "", 16 + turn);
+            bench.pass(4_000);
+            bench.delete(&[&key]);
+        }
+        bench.put("/jobs/a/40", "", 0x40);
+        bench.pass(20_000);
+        assert_eq!(severity(&bench), None);
+        bench.pass(1_000);
+        assert_eq!(severity(&bench), Some(Severity::Info));
+        assert_eq!(bench.told("long-hold"), ["held for 21s, 5 times its median of 4s in 6 holds; 0 waiters blocked"]);
+    }
+
+    #[test]
+    fn a_leader_may_lead_for_years() {
+        let mut bench = Bench::reading(&[
+            ("/ctl/election/10", "host-a", 0x10),
+            ("/ctl/election/20", "host-b", 0x20),
+            ("/app/leader/30", "", 0x30),
+            ("/app/leader/40", "", 0x40),
+        ]);
+        bench.pass(24 * 60 * 60_000);
+        assert_eq!(severity(&bench), None);
+    }
+}

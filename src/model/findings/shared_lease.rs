@@ -1,0 +1,71 @@
+//! One lease holds keys of several locks.
+
+use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use crate::domain::{Key, LeaseId, Sentence, Value};
+use crate::model::{Facts, LockView, lock::LockIx};
+
+pub(super) const RULE: Rule = Rule {
+    code: "shared-lease",
+    severities: &[Severity::Info],
+    when: "a lease holds a lock and has keys of other locks as well",
+    why: "Revoking it to free one lock frees the others too, and its expiry takes them all.",
+    advice: "Release the one key instead of revoking the lease; give what has to live apart a session of its own.",
+    source: "etcd `server/lease/lessor.go` Revoke: all keys of a lease go in one revision; cilium/cilium 9855",
+    look: Look::All(look),
+};
+
+fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
+    for id in facts.leases().shared() {
+        if let Some(finding) = of_lease(facts, id) {
+            found.add(finding);
+        }
+    }
+}
+
+fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
+    let lease = facts.lease(id)?;
+    let mut locks: Vec<(LockIx, LockView<'_>)> = lease
+        .keys()
+        .into_iter()
+        .filter_map(|key| facts.lock_of(key.entry()))
+        .filter(|lock| lock.layout().is_lock())
+        .map(|lock| (lock.ix(), lock))
+        .collect();
+    // Keys in the order of their names have those of a queue together, and a single key may have
+    // its lock's name between them.
+    locks.sort_by_key(|(ix, _)| *ix);
+    locks.dedup_by_key(|(ix, _)| *ix);
+    let holds = locks.iter().any(|(_, lock)| lock.holders().any(|holder| holder.lease() == id));
+    if locks.len() < 2 || !holds {
+        return None;
+    }
+    let mut names: Vec<Key> = locks.iter().map(|(_, lock)| lock.name().into()).collect();
+    names.sort_unstable();
+    let evidence = Sentence::new("lease {lease} has keys of {number}: {locks}")
+        .with("lease", id)
+        .with("number", Value::Count(names.len(), "lock"))
+        .with("locks", names.clone());
+    let remedy = Sentence::new("lockscope show {lock}").with("lock", names[0].clone());
+    Some(Finding { locks: names, ..Finding::new(Severity::Info, evidence, remedy).lease(id) })
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::findings::bench::Bench;
+
+    #[test]
+    fn a_session_that_holds_two_locks_is_shared_and_one_that_waits_twice_is_not() {
+        let mut bench = Bench::reading(&[
+            ("/a/10", "", 0x10),
+            ("/b/10", "", 0x10),
+            ("/b/20", "", 0x20),
+            ("/c/30", "", 0x30),
+            ("/c/20", "", 0x20),
+            ("/svc/nodes/n1", "10.0.0.1:80", 0x30),
+        ]);
+        assert_eq!(bench.told("shared-lease"), ["lease 10 has keys of 2 locks: /a, /b"]);
+        assert_eq!((bench.codes("/a"), bench.codes("/c")), (vec!["shared-lease"], vec![]));
+        bench.delete(&["/b/10"]);
+        assert_eq!(bench.told("shared-lease"), ["lease 20 has keys of 2 locks: /b, /c"], "it holds one of them now");
+    }
+}
