@@ -43,6 +43,7 @@ mod table;
 mod tree;
 mod wait;
 mod watch;
+mod write;
 
 use args::{Cli, Command};
 use exit::Failure;
@@ -68,7 +69,7 @@ fn report_panics() {
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
     let matches = args::command().try_get_matches_from(arguments)?;
-    Ok(Cli::from_arg_matches(&matches)?)
+    Ok(Cli::from_arg_matches(&matches)?.settled())
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {
@@ -104,6 +105,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             logging::start(&settings.config.logging)?;
             play::run(args, &settings.config, &mut out)?;
         }
+        Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
+            let settings = Settings::read(cli)?;
+            logging::start(&settings.config.logging)?;
+            wait::alone(write::run(command, &settings.config, &mut out))?;
+        }
         _ => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -130,7 +136,11 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         | Command::Man
         | Command::Cluster(_)
         | Command::Demo(_)
-        | Command::Play(_) => Ok(()),
+        | Command::Play(_)
+        | Command::Revoke(_)
+        | Command::Release(_)
+        | Command::MoveLeader(_)
+        | Command::Disarm(_) => Ok(()),
     }
 }
 

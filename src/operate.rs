@@ -31,9 +31,12 @@ use crate::port::{Client, Clock, Etcd, Pool, PortError};
 mod audit;
 mod send;
 mod sight;
+#[cfg(test)]
+mod tests;
 mod who;
 
 pub use audit::{AuditError, AuditLog};
+pub use sight::leased;
 pub use who::Who;
 
 use audit::Pending;

@@ -121,6 +121,32 @@ pub enum Command {
     /// 20%, heal, campaign n1, transfer n2, speed 0.1, freeze, thaw, step, prevote off,
     /// checkquorum off, status.
     Cluster(ClusterArgs),
+    /// Revoke a lease: all its keys go, and every lock that one of them holds is freed
+    ///
+    /// What would go is shown first, keys outside the watched prefixes too, and the lease's id has
+    /// to be typed, or --yes given. It is not done when the lease has other keys by then. A look
+    /// afterwards verifies it; when the answer is lost and no look tells, it says that it is unknown.
+    ///
+    /// Fields: write: command, lease, what is done. key: name, create_revision. lock: name, freed
+    /// or stays-held, the key that holds it next. note. etcdctl: the same with etcdctl. result:
+    /// done, changed, gone-already, refused or unknown, and the revision or the reason. gone: key.
+    Revoke(RevokeArgs),
+    /// Release a lock: delete its holder's key, or another one that is named
+    ///
+    /// It is one transaction that deletes the key only if it is the one that was shown: a newer lock
+    /// of the same name is never hit. The client that held it is not told. What would happen is shown
+    /// first, and the last part of the lock's name has to be typed, or --yes given.
+    ///
+    /// Fields are those of `revoke`.
+    Release(ReleaseArgs),
+    /// Move the lead to another member
+    ///
+    /// The member's name has to be typed, or --yes given. It is verified with the new leader.
+    MoveLeader(MoveLeaderArgs),
+    /// Disarm an alarm, of every member that raised it
+    ///
+    /// The alarm's name has to be typed, or --yes given. NOSPACE comes back when no space was freed.
+    Disarm(DisarmArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,
     /// Print the keys and commands of the dashboard as a document
@@ -160,6 +186,69 @@ pub struct ShowArgs {
     /// these wait for; without LOCK everybody that waits. Reads all locks
     #[arg(long)]
     pub tree: bool,
+}
+
+/// How a write is confirmed.
+#[derive(Args, Clone, Copy, Debug)]
+pub struct WriteArgs {
+    /// Show what it would do and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// Do it without asking
+    #[arg(long, conflicts_with = "dry_run")]
+    pub yes: bool,
+}
+
+/// Arguments of `revoke`.
+#[derive(Args, Debug)]
+pub struct RevokeArgs {
+    /// The lease's id in hex, padded or not, with or without 0x
+    #[arg(value_name = "LEASE", allow_hyphen_values = true)]
+    pub lease: String,
+    /// The id is decimal
+    #[arg(long)]
+    pub dec: bool,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `release`.
+#[derive(Args, Debug)]
+pub struct ReleaseArgs {
+    /// The lock's whole name
+    #[arg(value_name = "LOCK")]
+    pub lock: OsString,
+    /// Delete this key of its queue instead of the holder's; --key KEY says the same where no --cert is
+    /// given, whose key that flag names otherwise
+    // Not `key`: that is the global flag's id.
+    #[arg(value_name = "KEY")]
+    pub queue_key: Option<OsString>,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `move-leader`.
+#[derive(Args, Debug)]
+pub struct MoveLeaderArgs {
+    /// The member that is to lead, by its name or its id
+    #[arg(value_name = "MEMBER")]
+    pub member: String,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
+}
+
+/// Arguments of `disarm`.
+#[derive(Args, Debug)]
+pub struct DisarmArgs {
+    /// Which alarm [default: the one that is raised]
+    #[arg(value_name = "ALARM", ignore_case = true, value_parser = PossibleValuesParser::new(["nospace", "corrupt"]))]
+    pub alarm: Option<String>,
+    /// How it is confirmed.
+    #[command(flatten)]
+    pub write: WriteArgs,
 }
 
 /// Arguments of `watch`.
@@ -405,6 +494,19 @@ fn secret(text: &str) -> Result<Secret, ValueError> {
 }
 
 impl Cli {
+    /// Gives the key that `--key` names to `release`, where it means that one: without a certificate
+    /// there can be no key of it.
+    #[must_use]
+    pub fn settled(mut self) -> Self {
+        if let Some(Command::Release(release)) = &mut self.command
+            && self.connection.cert.is_none()
+            && release.queue_key.is_none()
+        {
+            release.queue_key = self.connection.key.take().map(PathBuf::into_os_string);
+        }
+        self
+    }
+
     /// What the flags say, as the strongest layer of settings.
     pub fn layer(&self) -> Layer {
         let ConnectionArgs {
@@ -548,6 +650,32 @@ mod tests {
         assert_eq!(layer(&["ls", ""]).prefix, Some(vec![vec![]]));
         assert_eq!(layer(&["ls"]).prefix, None);
         assert_eq!(layer(&["--prefix", "/b/", "ls", "/a/"]).prefix, Some(vec![b"/b/".to_vec(), b"/a/".to_vec()]));
+    }
+
+    #[test]
+    fn the_key_to_release_is_told_from_the_key_of_a_certificate() {
+        let settled = |arguments: &[&str]| {
+            let cli = parsed(arguments).unwrap().settled();
+            let layer = cli.layer();
+            let Some(Command::Release(release)) = cli.command else { panic!("it is a release") };
+            (release.queue_key.map(|key| key.into_string().unwrap()), layer.key)
+        };
+        assert_eq!(settled(&["release", "/q"]), (None, None));
+        assert_eq!(settled(&["release", "/q", "/q/1"]), (Some("/q/1".into()), None));
+        assert_eq!(settled(&["release", "/q", "--key", "/q/1"]), (Some("/q/1".into()), None));
+        let tls = ["--cert", "c", "--key", "k", "release", "/q"];
+        assert_eq!(settled(&tls), (None, Some("k".into())));
+        assert_eq!(settled(&[&tls[..], &["/q/1"]].concat()), (Some("/q/1".into()), Some("k".into())));
+    }
+
+    #[test]
+    fn the_id_of_a_lease_may_look_like_a_flag() {
+        for arguments in
+            [&["revoke", "-7fab12cd34ef5601", "--dry-run"][..], &["revoke", "--dry-run", "-7fab12cd34ef5601"]]
+        {
+            let Some(Command::Revoke(revoke)) = parsed(arguments).unwrap().command else { panic!("it is a revoke") };
+            assert_eq!((&*revoke.lease, revoke.write.dry_run), ("-7fab12cd34ef5601", true));
+        }
     }
 
     #[test]

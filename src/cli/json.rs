@@ -23,6 +23,7 @@ mod lease;
 mod lock;
 mod tree;
 mod watch;
+mod write;
 
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
@@ -31,6 +32,7 @@ pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
 pub use tree::{Forest, Tree};
 pub use watch::{Lines, cause, event, rfc3339};
+pub use write::Writing;
 
 /// The version of the shapes.
 pub const SCHEMA: &str = "lockscope/1";

@@ -17,7 +17,7 @@ use crate::domain::{KeyRange, LeaseId};
 use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::port::pool::{Connected, Failed};
-use crate::port::{Clock, Pool, PortError};
+use crate::port::{Client, Clock, Pool, PortError};
 use crate::runtime;
 use crate::source::{self, SourceError, Watching};
 use crate::update::update;
@@ -92,6 +92,21 @@ impl Reading {
         let mut reading = Self { pool, clock: clock(), connected, model: empty(budget), budget };
         reading.take(Observation::Cluster(reading.connected.header.cluster));
         reading
+    }
+
+    /// The connection.
+    pub const fn client(&self) -> &Client {
+        &self.connected.client
+    }
+
+    /// The endpoints.
+    pub const fn pool(&self) -> &Pool {
+        &self.pool
+    }
+
+    /// The clock that observations are stamped with.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
     }
 
     /// What is known.

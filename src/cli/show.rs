@@ -69,9 +69,20 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.end(to)
 }
 
+/// Reads one lock as `ls` would show it; its name, which may be given as it is printed.
+///
+/// # Errors
+/// When the cluster cannot be read, or there is no such lock.
+pub async fn locate(reading: &mut Reading, config: &Config, given: &[u8]) -> Result<Vec<u8>, Failure> {
+    let spellings = spellings(given, config.output.hex);
+    let denied = read(reading, config, &spellings).await?;
+    let found = found(reading.facts(), &spellings).map(<[u8]>::to_vec);
+    found.ok_or_else(|| missing(reading, &spellings, &denied))
+}
+
 /// The names that may be meant, the one as it was given first: a name that is no plain text
 /// is printed escaped, or in hex, and comes back so.
-fn spellings(given: &[u8], hex: bool) -> Vec<Vec<u8>> {
+pub fn spellings(given: &[u8], hex: bool) -> Vec<Vec<u8>> {
     let mut all = vec![given.to_vec()];
     if let Ok(text) = std::str::from_utf8(given) {
         all.extend(unescape(text));

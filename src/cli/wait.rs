@@ -24,6 +24,11 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
     })
 }
 
+/// Runs a command's future on this thread to its end; it listens to signals itself.
+pub fn alone(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    block_on(&mut Builder::new_current_thread(), command)
+}
+
 /// Runs a future to its end on a runtime of this kind, and waits for nothing else: a name being
 /// looked up, a read or write that cannot be broken off.
 pub fn block_on<T>(runtime: &mut Builder, future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {

@@ -60,16 +60,16 @@ impl BlastRadius {
             .collect();
         locks.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         locks.dedup_by(|a, b| a.name == b.name);
-        Self { etcdctl: etcdctl(write), look: look(write), write: write.clone(), keys, locks }.reached_by(Vec::new())
+        Self { etcdctl: etcdctl(write), look: look(write), write: write.clone(), keys, locks }.reached_by(&[])
     }
 
     /// The same with commands that find the cluster: with the variables that say where it is and
     /// who asks, a password never among them.
     #[must_use]
-    pub fn reached_by(mut self, variables: Vec<(&'static str, String)>) -> Self {
+    pub fn reached_by(mut self, variables: &[(&'static str, String)]) -> Self {
         for command in [&mut self.etcdctl, &mut self.look] {
             command.values.retain(|(name, _)| *name != "reach");
-            command.values.push(("reach", Value::Variables(variables.clone())));
+            command.values.push(("reach", Value::Variables(variables.to_vec())));
         }
         self
     }

@@ -4,6 +4,7 @@
 //! is on the disk before it was sent. A write whose intent cannot be noted is not made. Values are
 //! secrets of others and in none of the lines. The form is told in `docs/audit-log.md`.
 
+use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,12 +14,14 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::Serialize;
 use serde_json::{Value, json};
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::sight::Before;
 use super::{Outcome, Who};
+use crate::domain::escape::is_unsafe;
 use crate::domain::write::{Confirmed, Write, WriteResult};
 use crate::domain::{Alarm, Key, KeyValue, Revision, Timestamp};
 use crate::port::{Client, Clock};
@@ -74,8 +77,45 @@ pub(super) struct Pending {
 #[derive(Clone, Debug)]
 struct Intent {
     id: String,
-    who: Value,
+    who: Who,
     what: Value,
+}
+
+/// A line, its fields in the order in which it is read.
+#[derive(Serialize)]
+struct Line<'a> {
+    schema: &'static str,
+    event: &'static str,
+    id: &'a str,
+    at: Option<String>,
+    who: &'a Who,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    endpoint: Option<&'a str>,
+    what: &'a Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<Value>,
+}
+
+impl Line<'_> {
+    /// The line without its end. What a terminal would obey is escaped, which means the same to
+    /// every reader of JSON: logs are looked at with `cat`.
+    fn text(&self) -> String {
+        let json = serde_json::to_string(self).unwrap_or_default();
+        let mut text = String::with_capacity(json.len());
+        for char in json.chars() {
+            if is_unsafe(char) {
+                for unit in char.encode_utf16(&mut [0; 2]) {
+                    // Writing to a String never fails.
+                    let _ = write!(text, "\\u{unit:04x}");
+                }
+            } else {
+                text.push(char);
+            }
+        }
+        text
+    }
 }
 
 impl AuditLog {
@@ -92,18 +132,19 @@ impl AuditLog {
         confirmed: &Confirmed,
         before: &Before,
     ) -> Result<Pending, AuditError> {
-        let who = serde_json::to_value(Who::runs(client.user())).unwrap_or_default();
-        let intent = Intent { id: next_id(clock.now()), who, what: what(confirmed) };
-        let line = json!({
-            "schema": SCHEMA,
-            "event": "intent",
-            "id": intent.id,
-            "at": rfc3339(clock.now()),
-            "who": intent.who,
-            "endpoint": client.endpoint(),
-            "what": intent.what,
-            "before": told_before(before),
-        });
+        let intent = Intent { id: next_id(clock.now()), who: Who::runs(client.user()), what: what(confirmed) };
+        let line = Line {
+            schema: SCHEMA,
+            event: "intent",
+            id: &intent.id,
+            at: rfc3339(clock.now()),
+            who: &intent.who,
+            endpoint: Some(client.endpoint()),
+            what: &intent.what,
+            before: Some(told_before(before)),
+            after: None,
+        }
+        .text();
         let path = Arc::clone(&self.path);
         let lines = on_disk(&self.path, move || {
             let lines = Lines::open(path)?;
@@ -144,7 +185,7 @@ impl Lines {
     }
 
     /// Appends a line and has the disk take it.
-    fn append(&self, line: &Value) -> Result<(), AuditError> {
+    fn append(&self, line: &str) -> Result<(), AuditError> {
         let mut tail = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         tail.append(line).map_err(|error| failed(&self.path, &error))
     }
@@ -154,21 +195,23 @@ impl Pending {
     /// Notes what came of it.
     pub async fn end(mut self, outcome: &Outcome) -> Result<(), AuditError> {
         self.ended = true;
-        let after = json!({"notes": outcome.notes, "result": told_after(&outcome.result)});
-        let (lines, line) = (self.lines.clone(), self.line(&after));
+        let (lines, line) = (self.lines.clone(), self.line(told_after(&outcome.result, &outcome.notes)));
         on_disk(&self.lines.path, move || lines.append(&line)).await
     }
 
-    fn line(&self, after: &Value) -> Value {
-        json!({
-            "schema": SCHEMA,
-            "event": "result",
-            "id": self.intent.id,
-            "at": rfc3339(self.clock.now()),
-            "who": self.intent.who,
-            "what": self.intent.what,
-            "after": after,
-        })
+    fn line(&self, after: Value) -> String {
+        Line {
+            schema: SCHEMA,
+            event: "result",
+            id: &self.intent.id,
+            at: rfc3339(self.clock.now()),
+            who: &self.intent.who,
+            endpoint: None,
+            what: &self.intent.what,
+            before: None,
+            after: Some(after),
+        }
+        .text()
     }
 }
 
@@ -178,15 +221,15 @@ impl Drop for Pending {
             return;
         }
         let why = "broken off while it was under way";
-        let after = json!({"notes": [], "result": told_after(&WriteResult::Unknown { why: why.into() })});
-        if let Err(error) = self.lines.append(&self.line(&after)) {
+        let line = self.line(told_after(&WriteResult::Unknown { why: why.into() }, &[]));
+        if let Err(error) = self.lines.append(&line) {
             warn!(%error, "the audit log lacks the result of a write");
         }
     }
 }
 
 impl Tail {
-    fn append(&mut self, line: &Value) -> io::Result<()> {
+    fn append(&mut self, line: &str) -> io::Result<()> {
         // One call for the whole line: others may append to the same file.
         let start = if self.torn { "\n" } else { "" };
         self.torn = true;
@@ -244,7 +287,9 @@ fn what(confirmed: &Confirmed) -> Value {
             "shown": shown,
         }),
         Write::MoveLeader { to } => json!({"write": "move-leader", "to": to.to_string()}),
-        Write::Disarm(alarm) => json!({"write": "disarm", "alarm": alarm_told(*alarm)}),
+        Write::Disarm(alarm) => {
+            json!({"write": "disarm", "alarm": alarm.kind.name(), "member": alarm.member.to_string()})
+        }
     }
 }
 
@@ -270,8 +315,8 @@ fn told_before(before: &Before) -> Value {
     Value::Object(told_before)
 }
 
-fn told_after(result: &WriteResult) -> Value {
-    match result {
+fn told_after(result: &WriteResult, notes: &[String]) -> Value {
+    let mut told_after = match result {
         WriteResult::Done { revision, gone } => json!({
             "outcome": "done",
             "revision": Some(revision).filter(|revision| revision.0 > 0),
@@ -281,7 +326,11 @@ fn told_after(result: &WriteResult) -> Value {
         WriteResult::Gone => json!({"outcome": "gone"}),
         WriteResult::Refused { why } => json!({"outcome": "refused", "why": why}),
         WriteResult::Unknown { why } => json!({"outcome": "unknown", "why": why}),
+    };
+    if !notes.is_empty() {
+        told_after["notes"] = json!(notes);
     }
+    told_after
 }
 
 fn key_told(kv: &KeyValue) -> Value {
@@ -298,7 +347,7 @@ fn keys_and_revisions(keys: &[(Key, Revision)]) -> Value {
 }
 
 fn alarm_told(alarm: Alarm) -> Value {
-    json!({"member": alarm.member.to_string(), "alarm": alarm.kind.name()})
+    json!({"alarm": alarm.kind.name(), "member": alarm.member.to_string()})
 }
 
 /// A key as every document of lockscope has it: text when it is UTF-8, else base64.
@@ -306,5 +355,113 @@ fn told(key: &Key) -> Value {
     match std::str::from_utf8(key) {
         Ok(text) => json!(text),
         Err(_) => json!({"base64": STANDARD.encode(key.as_bytes())}),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::LeaseId;
+    use crate::port::TimeToLive;
+
+    const LEASE: LeaseId = LeaseId(0xa1);
+
+    fn intent() -> Intent {
+        let shown = vec![("/q/1".into(), Revision(3)), (Key::from(&b"/q/\xff"[..]), Revision(4))];
+        let confirmed = Confirmed { write: Write::Revoke { lease: LEASE }, shown };
+        Intent { id: "7".into(), who: Who::runs(None), what: what(&confirmed) }
+    }
+
+    fn pending(path: &Path) -> Pending {
+        let lines = Lines::open(path.into()).unwrap();
+        Pending { lines, clock: Clock::new(|| Timestamp(1_700_000_000_123)), intent: intent(), ended: false }
+    }
+
+    fn lines(path: &Path) -> Vec<Value> {
+        let text = std::fs::read_to_string(path).unwrap();
+        text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+
+    #[test]
+    fn a_line_says_what_was_there_and_no_value() {
+        let kv = KeyValue {
+            key: "/q/1".into(),
+            value: b"hunter2".into(),
+            create_revision: Revision(3),
+            mod_revision: Revision(5),
+            lease: LEASE,
+            ..KeyValue::default()
+        };
+        let ttl = TimeToLive { granted: 60, remaining: 7, ..TimeToLive::default() };
+        let before = told_before(&Before { keys: vec![kv], ttl: Some(ttl), ..Before::default() });
+        let expected = json!({
+            "ttl": {"granted": 60, "remaining": 7},
+            "keys": [{"key": "/q/1", "create_revision": 3, "mod_revision": 5, "lease": "a1"}],
+        });
+        assert_eq!(before, expected);
+    }
+
+    #[test]
+    fn a_line_of_any_key_is_one_that_a_terminal_only_prints() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut pending = pending(&folder.path().join("audit"));
+        pending.intent.what = json!({"key": "/q/\u{9b}31m\u{202e}\n"});
+        let line = pending.line(Value::Null);
+        assert!(!line.chars().any(is_unsafe), "{line:?}");
+        let read: Value = serde_json::from_str(&line).unwrap();
+        assert_eq!(read["what"]["key"], "/q/\u{9b}31m\u{202e}\n");
+    }
+
+    #[tokio::test]
+    async fn a_result_repeats_the_id_and_tells_the_outcome() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit");
+        let done = WriteResult::Done { revision: Revision(9), gone: vec!["/q/1".into()] };
+        pending(&path).end(&done.into()).await.unwrap();
+        let lines = lines(&path);
+        assert_eq!(lines.len(), 1);
+        assert_eq!((&lines[0]["event"], &lines[0]["id"]), (&json!("result"), &json!("7")));
+        assert_eq!(lines[0]["at"], "2023-11-14T22:13:20.123Z");
+        assert_eq!(lines[0]["after"], json!({"outcome": "done", "revision": 9, "gone": ["/q/1"]}));
+        assert_eq!(lines[0]["what"]["shown"][1]["key"], json!({"base64": "L3Ev/w=="}));
+    }
+
+    #[test]
+    fn what_is_broken_off_is_noted_as_unknown() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit");
+        drop(pending(&path));
+        assert_eq!(lines(&path)[0]["after"]["outcome"], "unknown");
+    }
+
+    #[test]
+    fn a_line_that_was_cut_spoils_no_other() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit");
+        std::fs::write(&path, "{\"event\": \"int").unwrap();
+        drop(pending(&path));
+        drop(pending(&path));
+        assert_eq!(lines(&path).len(), 2, "{}", std::fs::read_to_string(&path).unwrap());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_new_file_is_for_its_owner_only() {
+        use std::os::unix::fs::PermissionsExt as _;
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("audit");
+        drop(pending(&path));
+        assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+    }
+
+    #[test]
+    fn a_disk_that_is_full_is_an_error_that_names_the_file() {
+        // A device that is always full; systems without it cannot tell.
+        let full = Path::new("/dev/full");
+        if !full.exists() {
+            return;
+        }
+        let error = Lines::open(full.into()).and_then(|lines| lines.append("{}")).unwrap_err();
+        assert!(error.to_string().contains("/dev/full"), "{error}");
     }
 }

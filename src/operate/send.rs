@@ -30,7 +30,7 @@ pub(super) async fn send(client: &Client, write: &Write) -> Sent {
     answer.unwrap_or_else(|error| sort(write, &error))
 }
 
-async fn keys(etcd: &impl Etcd, write: &Write) -> Result<Sent, PortError> {
+pub(super) async fn keys(etcd: &impl Etcd, write: &Write) -> Result<Sent, PortError> {
     match write {
         Write::Revoke { lease } => Ok(Sent::Acknowledged(etcd.revoke(*lease).await?.revision)),
         Write::Release { key, create_revision, .. } => {

@@ -40,7 +40,7 @@ impl Before {
         }
     }
 
-    async fn of_keys(etcd: &impl Etcd, write: &Write) -> Result<Self, PortError> {
+    pub async fn of_keys(etcd: &impl Etcd, write: &Write) -> Result<Self, PortError> {
         match write {
             Write::Revoke { lease } => {
                 let (ttl, keys) = leased(etcd, *lease).await?;
@@ -69,7 +69,9 @@ impl Before {
             Write::Release { .. } if self.keys.is_empty() => Some(WriteResult::Gone),
             Write::Revoke { .. } => {
                 let now = self.created();
-                (now != confirmed.shown).then_some(WriteResult::Changed { now })
+                let mut shown = confirmed.shown.clone();
+                shown.sort_unstable();
+                (now != shown).then_some(WriteResult::Changed { now })
             }
             Write::Release { create_revision, .. } => {
                 let now = self.created();
@@ -109,7 +111,7 @@ impl Sight {
         }
     }
 
-    async fn of_keys(etcd: &impl Etcd, confirmed: &Confirmed) -> Result<Self, PortError> {
+    pub async fn of_keys(etcd: &impl Etcd, confirmed: &Confirmed) -> Result<Self, PortError> {
         let shown: BTreeMap<&Key, Revision> = confirmed.shown.iter().map(|(key, created)| (key, *created)).collect();
         let keys: Vec<Key> = shown.keys().copied().cloned().collect();
         let (revision, found) = read(etcd, &keys).await?;
@@ -159,7 +161,7 @@ pub async fn leased(etcd: &impl Etcd, lease: LeaseId) -> Result<(TimeToLive, Vec
 }
 
 /// Those of the keys that are there, all at one revision.
-async fn read(etcd: &impl Etcd, keys: &[Key]) -> Result<(Revision, Vec<KeyValue>), PortError> {
+pub(super) async fn read(etcd: &impl Etcd, keys: &[Key]) -> Result<(Revision, Vec<KeyValue>), PortError> {
     let mut found = Vec::new();
     let mut at = None;
     for some in keys.chunks(AT_ONCE) {

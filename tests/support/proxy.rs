@@ -35,6 +35,7 @@ enum Mode {
     Open,
     Cut,
     Frozen,
+    Muted,
     Ended,
 }
 
@@ -76,6 +77,12 @@ impl Proxy {
     /// Keeps every connection and forwards nothing, until [`Proxy::open`].
     pub fn freeze(&self) {
         self.shared.state().mode = Mode::Frozen;
+    }
+
+    /// Forwards what clients say and swallows what the server answers, until [`Proxy::open`].
+    pub fn mute(&self) {
+        self.shared.state().mode = Mode::Muted;
+        self.shared.changed.notify_all();
     }
 
     /// Forwards (again).
@@ -122,11 +129,11 @@ impl Shared {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits while the proxy is frozen; whether to go on afterwards.
-    fn goes_on(&self) -> bool {
+    /// Waits while the proxy is frozen; how to go on afterwards, if at all.
+    fn goes_on(&self) -> Option<Mode> {
         let frozen = |state: &mut State| state.mode == Mode::Frozen;
         let state = self.changed.wait_while(self.state(), frozen).unwrap_or_else(PoisonError::into_inner);
-        state.mode == Mode::Open
+        matches!(state.mode, Mode::Open | Mode::Muted).then_some(state.mode)
     }
 }
 
@@ -136,7 +143,7 @@ fn accept(listener: &TcpListener, shared: &Arc<Shared>) {
         match state.mode {
             Mode::Ended => return,
             Mode::Cut => drop(client),
-            Mode::Open | Mode::Frozen => {
+            Mode::Open | Mode::Frozen | Mode::Muted => {
                 let Some(Ok(server)) = state.target.map(TcpStream::connect) else { continue };
                 state.accepted += 1;
                 let _ = (client.set_nodelay(true), server.set_nodelay(true));
@@ -158,8 +165,9 @@ fn copy(mut from: &TcpStream, mut to: &TcpStream, shared: &Shared, counts: bool)
     let mut buffer = vec![0; 64 * 1024];
     loop {
         let length = from.read(&mut buffer)?;
-        if length == 0 || !shared.goes_on() {
-            return Ok(());
+        let Some(mode) = shared.goes_on().filter(|_| length > 0) else { return Ok(()) };
+        if counts && mode == Mode::Muted {
+            continue;
         }
         to.write_all(&buffer[..length])?;
         if counts {

@@ -39,9 +39,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Bytes(size) => bytes(*size).into(),
         Value::Text(text) => escape_text(text),
         Value::Word(word) => Cow::Borrowed(word),
-        Value::Variables(variables) => {
-            variables.iter().map(|(name, value)| format!("{name}={} ", escape_text(value))).collect::<String>().into()
-        }
+        Value::Variables(set) => variables(set, |value| escape_text(value).into_owned()).into(),
     }
 }
 
@@ -65,14 +63,16 @@ pub fn command(sentence: &Sentence) -> String {
                 Value::Term(term) => term.0.to_string().into(),
                 Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
                 Value::Count(number, _) => number.to_string().into(),
-                Value::Variables(variables) => {
-                    let set = |(name, value): &(_, String)| format!("{name}={} ", quoted(value.as_bytes()));
-                    variables.iter().map(set).collect::<String>().into()
-                }
+                Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
                 Value::Length(_) | Value::Lease(_) | Value::Word(_) => said(value),
             },
         })
         .collect()
+}
+
+/// Variables as they stand before a command, with a space behind each.
+fn variables(set: &[(&str, String)], value: impl Fn(&str) -> String) -> String {
+    set.iter().fold(String::new(), |all, (name, text)| all + name + "=" + &value(text) + " ")
 }
 
 /// One word for a shell.

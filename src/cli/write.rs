@@ -1,0 +1,164 @@
+//! Commands that write to a cluster: `revoke`, `release`, `move-leader`, `disarm`.
+//!
+//! ```text
+//! plan ──► --dry-run: print it
+//!   └────► ask, or --yes ──► carry out ──► print what came of it
+//! ```
+//!
+//! What there is to do is planned by a file each; how it is shown, confirmed, carried out and
+//! judged is the same for all and told here.
+
+use std::future::Future;
+use std::io::Write;
+use std::pin::{Pin, pin};
+
+use super::args::{Command, WriteArgs};
+use super::exit::{Exit, Failure, say};
+use super::json::Style;
+use super::reading::Reading;
+use super::wait;
+use crate::config::{Config, Format};
+use crate::domain::write::{Confirmed, WriteResult};
+use crate::operate::{AuditLog, Operator, Outcome};
+use crate::view::text::{command, escape, quantity};
+
+mod ask;
+mod disarm;
+mod lead;
+mod plan;
+mod print;
+mod release;
+mod revoke;
+
+pub use plan::Plan;
+
+/// Runs a command that writes to its end; whether it is one.
+///
+/// # Errors
+/// When it is refused, not confirmed, not done, or nobody knows whether it was.
+pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+    if config.read_only {
+        return Err(Failure::new(Exit::BadInput, "--read-only refuses everything that writes to the cluster"));
+    }
+    // One watch over the whole command: a signal between two of its parts must not be lost.
+    let mut stop = Stop(pin!(wait::interrupted()));
+    let (plan, reading, args) = match asked {
+        Command::Revoke(args) => with(&args.write, stop.unless_told(revoke::plan(args, config)).await?),
+        Command::Release(args) => with(&args.write, stop.unless_told(release::plan(args, config)).await?),
+        Command::MoveLeader(args) => with(&args.write, stop.unless_told(lead::plan(args, config)).await?),
+        Command::Disarm(args) => with(&args.write, stop.unless_told(disarm::plan(args, config)).await?),
+        _ => return Ok(()),
+    };
+    let plan = plan.reached_by(&config.connection);
+    let format = config.output.format.unwrap_or(Format::Simple);
+    let style = Style { hex: config.output.hex };
+    if args.dry_run {
+        print::plan(&plan, reading.facts(), format, style, to)?;
+        return Ok(());
+    }
+    if !args.yes {
+        stop.unless_told(confirm(&plan, &reading, format, style)).await?;
+    }
+    if let Some(why) = &plan.nothing_to_do {
+        say(format_args!("{why}"));
+        return Ok(());
+    }
+    let operator = Operator::new(reading.pool().clone(), reading.clock().clone())
+        .read_only(config.read_only)
+        .audited(config.audit_log.as_deref().map(AuditLog::at));
+    let mut outcomes = Vec::new();
+    for confirmed in &plan.confirmed {
+        let carried = stop.unless_told(async { Ok(operator.carry_out(confirmed).await) });
+        let outcome = carried.await.map_err(|failure| broken_off(failure, &plan))?;
+        let is_done = matches!(outcome.result, WriteResult::Done { .. });
+        outcomes.push((confirmed, outcome));
+        if !is_done {
+            break;
+        }
+    }
+    print::outcomes(&plan, reading.facts(), &outcomes, (format, args.yes), style, to)?;
+    to.flush()?;
+    for (confirmed, outcome) in &outcomes {
+        judge(&plan, confirmed, outcome)?;
+    }
+    Ok(())
+}
+
+fn with(args: &WriteArgs, (plan, reading): (Plan, Reading)) -> (Plan, Reading, &WriteArgs) {
+    (plan, reading, args)
+}
+
+/// Waits for a signal besides whatever is under way.
+struct Stop<'a, F>(Pin<&'a mut F>);
+
+impl<F: Future<Output = ()>> Stop<'_, F> {
+    /// Runs something unless a signal says to end.
+    async fn unless_told<T>(&mut self, what: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+        tokio::select! {
+            // The signal first: what is always ready must not outrun it.
+            biased;
+            () = &mut self.0 => Err(Failure::Interrupted),
+            ended = what => ended,
+        }
+    }
+}
+
+/// Has a person at the terminal type what it is about.
+async fn confirm(plan: &Plan, reading: &Reading, format: Format, style: Style) -> Result<(), Failure> {
+    if !ask::is_possible() {
+        return Err(Failure::new(Exit::BadInput, format!("{}: not without a confirmation", plan.title))
+            .hint("There is no terminal to ask at. --dry-run shows what it would do, --yes does it."));
+    }
+    let mut shown = Vec::new();
+    // JSON is for the end: nobody confirms what they cannot read.
+    let format = if format == Format::Json { Format::Simple } else { format };
+    print::plan(plan, reading.facts(), format, style, &mut shown)?;
+    say(format_args!("{}", String::from_utf8_lossy(&shown)));
+    ask::word(&format!("Type {} to {}: ", plan.word, plan.verb), &plan.word).await
+}
+
+/// What is said when a signal comes while a write is under way.
+fn broken_off(failure: Failure, plan: &Plan) -> Failure {
+    match failure {
+        Failure::Interrupted => Failure::new(
+            Exit::Interrupted,
+            format!("{}: interrupted while it was under way; it is unknown whether it was done", plan.title),
+        )
+        .hint(look(plan)),
+        other => other,
+    }
+}
+
+fn look(plan: &Plan) -> String {
+    format!("Here is how to look: {}", command(&plan.blast.look))
+}
+
+/// What an outcome means for the exit code.
+fn judge(plan: &Plan, confirmed: &Confirmed, outcome: &Outcome) -> Result<(), Failure> {
+    let title = &plan.title;
+    match (&outcome.result, &outcome.unlogged) {
+        (WriteResult::Refused { why }, Some(_)) => Err(Failure::new(Exit::File, format!("{title}: {why}"))),
+        (WriteResult::Done { .. }, Some(error)) => {
+            Err(Failure::new(Exit::File, format!("{title}: it was done, but {error}")))
+        }
+        (WriteResult::Done { .. }, None) => Ok(()),
+        (WriteResult::Gone, _) => {
+            Err(Failure::new(Exit::Error, format!("{title}: it is gone already; nothing was done")))
+        }
+        (WriteResult::Refused { why }, None) => Err(Failure::new(Exit::Error, format!("{title}: refused: {why}"))),
+        (WriteResult::Unknown { why }, _) => {
+            let what = format!("{title}: it is unknown whether it was done: {why}");
+            Err(Failure::new(Exit::Error, what).hint(look(plan)))
+        }
+        (WriteResult::Changed { now }, _) => {
+            let keys = now.iter().map(|(key, created)| format!("\n  {} created at {created}", escape(key)));
+            let shown = quantity(confirmed.shown.len(), "key");
+            let what = format!(
+                "{title}: nothing was done, because it is not what was shown any more. Shown were {shown}; now there {}:{}",
+                if now.len() == 1 { "is" } else { "are" },
+                if now.is_empty() { " none".to_owned() } else { keys.collect() },
+            );
+            Err(Failure::new(Exit::BadInput, what).hint("Run it again to see what it would do now."))
+        }
+    }
+}
