@@ -13,6 +13,8 @@
 //! * After a gap that is too long to wait for, `Replayed` changes follow the list that was read
 //!   instead: in order, from the revision that was seen last to the list's, then `ReplayEnded`,
 //!   which also says when some of them are not to be had any more.
+//! * The `Past` of a lock is a story of its own, told only when it is asked for: see
+//!   [`crate::event::Past`].
 //! * A revision is never split over two `Watched`, and their revisions only grow. How that is
 //!   kept with several watches is told in [`sequence`].
 
@@ -27,6 +29,7 @@ mod members;
 mod memory;
 mod oneshot;
 mod out;
+mod past;
 mod poll;
 mod replay;
 pub mod sequence;
@@ -39,8 +42,9 @@ use crate::port::PortError;
 use crate::port::pool::Failed;
 
 pub use handle::{Handle, Wires};
-pub use live::run;
+pub use live::{Asked, run};
 pub use oneshot::{connect, poll_leases, poll_members, snapshot};
+pub use past::{Ask, WantedPast, read_past};
 
 /// What to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +64,9 @@ pub enum SourceError {
     /// A call failed.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// The server ended a watch.
+    #[error("the server ended the watch: {0}")]
+    WatchEnded(String),
 }
 
 fn reasons(failed: &[Failed]) -> String {

@@ -275,6 +275,7 @@ impl From<SourceError> for Failure {
         match error {
             SourceError::NoEndpoint(failed) => cannot_connect(&failed),
             SourceError::Port(error) => Self::from(error),
+            ended @ SourceError::WatchEnded(_) => Self::new(Exit::Error, ended.to_string()),
         }
     }
 }
