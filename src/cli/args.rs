@@ -13,6 +13,7 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
+use crate::domain::Revision;
 use crate::playground::Span;
 
 /// The variable that names the configuration file.
@@ -73,6 +74,16 @@ pub enum Command {
     /// waiters, findings. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
     Show(ShowArgs),
+    /// Tell who held a lock from which revision to which, rebuilt from what etcd still has
+    ///
+    /// etcd keeps all revisions since its last compaction, so that nobody had to watch. Handoffs
+    /// are printed as they are read, the oldest first. Revisions do not tell when they were made.
+    /// The cause is unknown where they do not tell that either: a lease that ran out, was revoked,
+    /// or was given up right after an unlock looks the same.
+    ///
+    /// Fields: revision of the handoff, key of the former holder, its lease, its fencing token, the
+    /// revision since which it held, cause, keys of those who held next, owner, next owners.
+    History(HistoryArgs),
     /// List leases: TTL, keys, what each holds and waits for
     ///
     /// Fields: lease, TTL, renewal, names of the locks it holds, of those it waits for, its
@@ -154,6 +165,20 @@ pub struct ShowArgs {
     /// The lock's whole name
     #[arg(value_name = "LOCK")]
     pub lock: OsString,
+}
+
+/// Arguments of `history`.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// The lock's whole name
+    #[arg(value_name = "LOCK")]
+    pub lock: OsString,
+    /// Print the newest N handoffs only; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub limit: usize,
+    /// Begin at this revision [default: the first one after the last compaction]
+    #[arg(long, value_name = "REVISION", value_parser = clap::value_parser!(i64).range(1..).map(Revision))]
+    pub since: Option<Revision>,
 }
 
 /// Arguments of `watch`.

@@ -118,6 +118,9 @@ impl From<PortError> for Halt {
 impl<E: Etcd> Reading<'_, E> {
     async fn read(&mut self) -> Result<(), Halt> {
         loop {
+            if self.through > self.to {
+                return self.begin().await;
+            }
             // Revision 0 would be now, and there is nothing at 1.
             let listed = self.through.0 <= 1 || self.list().await?;
             if listed && self.through >= self.to {

@@ -140,7 +140,6 @@ impl<W: WatchStream> Replay<W> {
     }
 }
 
-
 /// The next step, if something is replayed.
 pub(super) async fn next_step(replay: &mut Option<Replay>) -> Step {
     match replay {
