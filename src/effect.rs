@@ -3,15 +3,17 @@
 //! The other half of the seam. The runtime carries effects out and reports what they led to
 //! as observations; nothing in the core waits for one.
 
-use crate::domain::LeaseId;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
+use crate::domain::{Key, KeyRange, LeaseId};
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Ask the time to live of these leases now, in this order, in one burst.
     PollLeases(Vec<LeaseId>),
+    /// Read the past of this lock from the revisions of its keys; nothing ends the reading.
+    ReadPast(Option<(Key, KeyRange)>),
     /// Do something to the embedded cluster.
     Fault(Fault),
     /// Do something to the simulated clients.

@@ -24,6 +24,7 @@ mod pending;
 pub mod play;
 pub mod poll_plan;
 pub mod raft;
+pub mod rebuilt;
 mod replay;
 mod settle;
 pub mod timeline;
@@ -40,6 +41,7 @@ pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
 pub use look::{KeyView, LeaseView, LockView, Waiter};
 pub use play::Play;
+pub use rebuilt::{Rebuilding, Rebuilt};
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
 

@@ -64,7 +64,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             false
         }
         Observation::ReplayEnded { through, .. } => facts.end_replay(through),
-        Observation::Past { .. } => false,
+        Observation::Past { lock, part } => facts.take_past_part(at, &lock, part),
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true
