@@ -30,6 +30,8 @@ pub struct Config {
     pub prefixes: Vec<Vec<u8>>,
     /// Whether everything that writes to the cluster is refused.
     pub read_only: bool,
+    /// The file that every write to a cluster is noted in.
+    pub audit_log: Option<PathBuf>,
     /// How the dashboard looks.
     pub display: Display,
     /// How commands print.
@@ -154,6 +156,34 @@ impl TtlPolicy {
     pub const WORDS: [(&'static str, Self); 3] = [("holders", Self::Holders), ("all", Self::All), ("none", Self::None)];
 }
 
+impl Connection {
+    /// The variables that lead etcdctl to the same cluster as the same user, where they are not
+    /// what etcdctl takes by itself. They are set for a command instead of giving it flags: etcdctl
+    /// refuses a flag whose variable is set. A password is never among them.
+    pub fn etcdctl_variables(&self) -> Vec<(&'static str, String)> {
+        let mut set = Vec::new();
+        let mut add = |setting: &str, value: String| {
+            let variable = VARIABLES.iter().find(|(name, _)| *name == setting);
+            set.extend(variable.map(|(_, variable)| (*variable, value)));
+        };
+        if self.endpoints != Self::default().endpoints {
+            add("endpoints", self.endpoints.join(","));
+        }
+        for (setting, path) in [("cacert", &self.tls.cacert), ("cert", &self.tls.cert), ("key", &self.tls.key)] {
+            if let Some(path) = path {
+                add(setting, path.to_string_lossy().into_owned());
+            }
+        }
+        if self.tls.skip_verify {
+            add("insecure-skip-tls-verify", "true".into());
+        }
+        if let Some(user) = &self.user {
+            add("user", user.name.clone());
+        }
+        set
+    }
+}
+
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Credentials").field("name", &self.name).field("password", &"***").finish()
@@ -183,5 +213,27 @@ impl Default for Display {
 impl Default for Polling {
     fn default() -> Self {
         Self { budget: 200, ttl: None }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn etcdctl_is_told_where_and_who_and_no_password() {
+        assert_eq!(Connection::default().etcdctl_variables(), []);
+        let connection = Connection {
+            endpoints: vec!["https://a:1".into(), "https://b:1".into()],
+            tls: Tls { cacert: Some("ca.pem".into()), ..Tls::default() },
+            user: Some(Credentials { name: "ann".into(), password: "hunter2".into() }),
+            ..Connection::default()
+        };
+        let expected = [
+            ("ETCDCTL_ENDPOINTS", "https://a:1,https://b:1".to_owned()),
+            ("ETCDCTL_CACERT", "ca.pem".to_owned()),
+            ("ETCDCTL_USER", "ann".to_owned()),
+        ];
+        assert_eq!(connection.etcdctl_variables(), expected);
     }
 }

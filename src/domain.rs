@@ -3,6 +3,7 @@
 //! Nothing here knows etcd's client, a clock or a screen. Numbers are newtypes so that a
 //! revision can never be passed where a lease is meant; `i64` and `u64` stop at the port.
 
+pub mod bytes;
 pub mod escape;
 pub mod ids;
 pub mod key;

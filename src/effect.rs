@@ -5,7 +5,8 @@
 
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
-use crate::domain::{Key, KeyRange, LeaseId};
+use crate::domain::write::{Confirmed, WriteId};
+use crate::domain::{Key, KeyRange, LeaseId, Sentence};
 
 /// Something for the rim to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -14,12 +15,25 @@ pub enum Effect {
     PollLeases(Vec<LeaseId>),
     /// Read the past of this lock from the revisions of its keys; nothing ends the reading.
     ReadPast(Option<(Key, KeyRange)>),
+    /// Ask the cluster for all keys of a lease, watched or not: the answer is an
+    /// [`crate::event::Observation::LeaseKeys`].
+    LeaseKeys(LeaseId),
+    /// Carry a confirmed write out; what comes of it is an
+    /// [`crate::event::Observation::WriteDone`].
+    Write {
+        /// Tells its answer from those of others.
+        id: WriteId,
+        /// What is to be done, with what was shown when it was confirmed.
+        confirmed: Confirmed,
+    },
     /// Do something to the embedded cluster.
     Fault(Fault),
     /// Do something to the simulated clients.
     Order(Order),
     /// Put text on the clipboard of the terminal (OSC 52).
     Copy(String),
+    /// The same with a command, quoted for a shell.
+    CopyCommand(Sentence),
     /// Capture the mouse, or leave it to the terminal.
     CaptureMouse(bool),
     /// Stop the program's job, as Ctrl-Z does in a shell.

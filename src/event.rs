@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::play::{Order, PlayPicture};
 use crate::domain::raft::{Fault, RaftPicture};
+use crate::domain::write::{Write, WriteId, WriteResult};
 use crate::domain::{
     Alarm, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Revision, Status, Term,
     Timestamp,
@@ -38,6 +39,7 @@ pub struct Stamped<T> {
 
 /// One fact about the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Observation {
     /// The connection changed.
     Link(LinkState),
@@ -60,9 +62,9 @@ pub enum Observation {
     /// What was skipped, told afterwards: changes in the order of their revisions, whole
     /// revisions only, all of them older than the list that was read instead. They say nothing
     /// about what is there now.
-    Replayed(Vec<Change>),
+    Filled(Vec<Change>),
     /// No more of what was skipped follows.
-    ReplayEnded {
+    FillEnded {
         /// Everything that was skipped up to this revision was told.
         through: Revision,
         /// Why the rest is not, if there is a rest.
@@ -103,10 +105,40 @@ pub enum Observation {
     Play(Box<PlayPicture>),
     /// What an order to them led to: nothing to say, or why it could not be done.
     OrderDone(Order, Result<(), String>),
+    /// All that hangs on a lease, as the cluster answered when it was asked.
+    LeaseKeys(LeaseId, OnLease),
+    /// What came of a write that a person confirmed.
+    WriteDone(Box<WriteDone>),
+}
+
+/// What hangs on a lease.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum OnLease {
+    /// There is no such lease.
+    Gone,
+    /// All of its keys with their create_revisions, in the order of their names, whether they
+    /// are watched or not.
+    Keys(Vec<(Key, Revision)>),
+    /// The cluster did not tell: the reason, as one line.
+    NotTold(String),
+}
+
+/// What came of a write.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteDone {
+    /// Which one.
+    pub id: WriteId,
+    /// What was to be done, for whoever did not ask for it.
+    pub write: Write,
+    /// What came of it.
+    pub result: WriteResult,
+    /// What is worth knowing beside it, a line each.
+    pub notes: Vec<String>,
 }
 
 /// Why a member says nothing of itself.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum NoStatus {
     /// It could not be asked, or did not answer in time.
     Unreachable(String),
@@ -135,6 +167,7 @@ impl fmt::Display for NoStatus {
 
 /// The state of the connection to the cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum LinkState {
     /// No endpoint has answered yet.
     #[default]
@@ -228,6 +261,7 @@ pub enum Past {
 
 /// How a watch ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum WatchLoss {
     /// The revisions up to `at` were compacted before they were seen.
     Compacted {
@@ -235,7 +269,7 @@ pub enum WatchLoss {
         at: Revision,
     },
     /// More was missed than it is worth waiting for: what is there now is read at once. The
-    /// changes that are skipped by that follow as [`Observation::Replayed`], as far as the
+    /// changes that are skipped by that follow as [`Observation::Filled`], as far as the
     /// server still has them.
     Skipped {
         /// Everything up to this revision was seen.

@@ -73,6 +73,11 @@ impl Layout {
     }
 }
 
+/// Whether a name has `lock`, `mutex` or the like as a segment; names of roles do not count.
+pub fn has_lock_word(name: &[u8]) -> bool {
+    words::has(name, words::Word::Lock)
+}
+
 /// The family of programs that writes keys this way, such as `go-concurrency` or `vault`;
 /// empty when none is known.
 pub type Family = &'static str;

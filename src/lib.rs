@@ -15,6 +15,7 @@ pub mod layout;
 pub mod model;
 pub mod mvcc;
 pub mod nearest;
+pub mod operate;
 pub mod pace;
 pub mod playground;
 pub mod port;

@@ -6,9 +6,11 @@
 
 pub mod blast;
 pub mod cause;
+pub mod checkup;
 pub mod cluster;
 pub mod facts;
 mod few;
+mod fill;
 pub mod findings;
 mod group;
 pub mod handoffs;
@@ -25,14 +27,15 @@ pub mod play;
 pub mod poll_plan;
 pub mod raft;
 pub mod rebuilt;
-mod replay;
 mod settle;
 pub mod timeline;
 pub mod ui;
+pub mod wait_for;
 
 pub use blast::BlastRadius;
 pub use cause::Cause;
-pub use cluster::{Cluster, LeaderChange, MemberFacts, Role};
+pub use checkup::Checkup;
+pub use cluster::{Behind, Cluster, LeaderChange, MemberFacts, Role};
 pub use facts::{Facts, Lead};
 pub use findings::{Diagnosis, Finding, Severity};
 pub use handoffs::{Handoff, Handoffs, Turn};
@@ -44,16 +47,20 @@ pub use play::Play;
 pub use rebuilt::{Rebuilding, Rebuilt};
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
+pub use wait_for::WaitFor;
 
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
 use crate::input::keymap::Context;
+
+use findings::Thresholds;
 
 /// The whole state of the program.
 #[derive(Clone, Debug, Default)]
 pub struct Model {
     facts: Facts,
     frozen: Option<Box<Facts>>,
+    checkup: Checkup,
     /// What the person chose to look at.
     pub ui: Ui,
 }
@@ -61,7 +68,7 @@ pub struct Model {
 impl Model {
     /// A model that knows nothing yet.
     pub fn new(facts: Facts, ui: Ui) -> Self {
-        Self { facts, frozen: None, ui }
+        Self { facts, frozen: None, checkup: Checkup::default(), ui }
     }
 
     /// The facts to show: those of the moment of the pause while paused, else the live ones.
@@ -107,6 +114,11 @@ impl Model {
         (self.frozen.as_deref().unwrap_or(&self.facts), &mut self.ui)
     }
 
+    /// The facts as they are now, and the state of the screen to change.
+    pub const fn live_and_ui(&mut self) -> (&Facts, &mut Ui) {
+        (&self.facts, &mut self.ui)
+    }
+
     /// Whether this is an embedded cluster, to which things can be done and which tells all of
     /// its Raft state.
     pub const fn is_embedded(&self) -> bool {
@@ -123,16 +135,46 @@ impl Model {
         self.ui.contexts(self.is_embedded(), self.plays())
     }
 
-    /// Brings what the screen lists up to date with the facts that are shown.
+    /// What is wrong by the facts that are shown: half a second old at most, and more where there
+    /// are very many locks.
+    pub fn diagnosis(&self) -> &Diagnosis {
+        self.checkup.diagnosis()
+    }
+
+    /// Sets from when on something counts. With `None` there is no diagnosis: a command that looks
+    /// once makes its own in the end.
+    pub fn diagnose_by(&mut self, thresholds: Option<Thresholds>) {
+        self.checkup.set_thresholds(thresholds);
+    }
+
+    /// Brings the diagnosis and what the screen lists up to date with the facts that are shown.
     pub fn settle(&mut self, now: Timestamp) {
+        self.look(now);
         let (facts, ui) = self.shown_and_ui();
         ui.settle(facts, now);
     }
 
-    /// When the model wants to be told the time: a lease is to be asked, a list to be made
-    /// anew, a message goes.
+    /// Looks at the facts anew if the last look is so long ago that time alone may have changed
+    /// what is wrong.
+    pub fn look_again(&mut self, now: Timestamp) {
+        if self.checkup.is_old(self.shown()) {
+            self.look(now);
+        }
+    }
+
+    fn look(&mut self, now: Timestamp) {
+        let Self { facts, frozen, checkup, ui } = self;
+        if checkup.look(frozen.as_deref().unwrap_or(facts), now) {
+            ui.touch();
+        }
+    }
+
+    /// When the model wants to be told the time: a lease is to be asked, a list or the diagnosis to
+    /// be made anew, a message goes.
     pub fn next_tick(&self) -> Option<Timestamp> {
-        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).min()
+        let settling = self.ui.next_settling(self.shown()).into_iter().chain(self.checkup.due(self.shown()));
+        let dialog = self.ui.dialog.as_ref().and_then(|dialog| dialog.due());
+        self.facts.next_deadline().into_iter().chain(settling).chain(dialog).min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened since;

@@ -10,8 +10,8 @@
 //!   marked `first` may come again before a `last` one, when the read had to start anew.
 //! * `Watched` changes are newer than the list of their range; none comes twice and none is
 //!   missing, unless a `WatchLost` and a new list of the range tell of it.
-//! * After a gap that is too long to wait for, `Replayed` changes follow the list that was read
-//!   instead: in order, from the revision that was seen last to the list's, then `ReplayEnded`,
+//! * After a gap that is too long to wait for, `Filled` changes follow the list that was read
+//!   instead: in order, from the revision that was seen last to the list's, then `FillEnded`,
 //!   which also says when some of them are not to be had any more.
 //! * The `Past` of a lock is a story of its own, told only when it is asked for: see
 //!   [`crate::event::Past`].
@@ -20,6 +20,7 @@
 
 mod cover;
 mod discover;
+mod fill;
 mod flow;
 mod handle;
 mod heartbeat;
@@ -31,7 +32,6 @@ mod oneshot;
 mod out;
 mod past;
 mod poll;
-mod replay;
 pub mod sequence;
 mod session;
 mod watches;

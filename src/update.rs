@@ -5,6 +5,7 @@
 
 mod action;
 mod copying;
+mod dialog;
 mod faults;
 mod moving;
 mod navigating;
@@ -34,8 +35,20 @@ pub fn update(model: &mut Model, event: Event) -> Effects {
             play::done(model, order, result);
             Effects::new()
         }
+        Event::Observed(Stamped { at, what: Observation::LeaseKeys(lease, answer) }) => {
+            model.live_mut().see_time(at);
+            dialog::told(model, lease, answer);
+            Effects::new()
+        }
+        Event::Observed(Stamped { at, what: Observation::WriteDone(done) }) => {
+            model.live_mut().see_time(at);
+            dialog::done(model, *done);
+            Effects::new()
+        }
         Event::Observed(observed) => {
+            let at = observed.at;
             observation::observe(model.live_mut(), observed);
+            model.look_again(at);
             Effects::new()
         }
         Event::Tick(now) => tick::tick(model, now),

@@ -40,6 +40,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("record", &["domain", "event"]),
     ("engine", &["domain", "control", "config", "port"]),
     ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
+    ("operate", &["domain", "port"]),
     ("pace", &["domain"]),
     ("server", &["domain", "control", "chance", "mvcc", "embedded", "pace"]),
     (
@@ -63,6 +64,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "record",
             "engine",
             "source",
+            "operate",
             "server",
             "playground",
         ],
@@ -87,6 +89,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "record",
             "engine",
             "source",
+            "operate",
             "server",
             "playground",
             "runtime",
@@ -96,8 +99,20 @@ const MODULES: &[(&str, &[&str])] = &[
 ];
 
 /// Modules that may talk to clusters, files and the machine.
-const RIM: &[&str] =
-    &["pace", "control", "port", "record", "engine", "source", "server", "playground", "runtime", "cli", "main"];
+const RIM: &[&str] = &[
+    "pace",
+    "control",
+    "port",
+    "record",
+    "engine",
+    "source",
+    "operate",
+    "server",
+    "playground",
+    "runtime",
+    "cli",
+    "main",
+];
 
 /// Crates that not every module may use, and the modules that may.
 const CRATES: &[(&str, &[&str])] = &[

@@ -1,6 +1,8 @@
 //! The model seen from outside: events in, facts out.
 
 #![expect(clippy::unwrap_used, reason = "a fixture that cannot be read fails its test")]
+#[path = "model/fill.rs"]
+mod fill;
 #[path = "model/fixtures.rs"]
 mod fixtures;
 #[path = "model/handoffs.rs"]
@@ -11,7 +13,5 @@ mod happenings;
 mod order;
 #[path = "model/queues.rs"]
 mod queues;
-#[path = "model/replay.rs"]
-mod replay;
 #[path = "model/store.rs"]
 mod store;

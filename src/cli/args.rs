@@ -371,6 +371,9 @@ pub struct OwnArgs {
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
         num_args = 0..=1, require_equals = true, default_missing_value = "true")]
     pub read_only: Option<bool>,
+    /// Note every write to the cluster in this file, before and after it is made
+    #[arg(long, global = true, value_name = "FILE")]
+    pub audit_log: Option<PathBuf>,
     /// Colours of the dashboard [default: by the terminal's background]
     #[arg(long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
@@ -438,8 +441,18 @@ impl Cli {
             keepalive_timeout,
         } = self.connection.clone();
         let OutputArgs { write_out, hex, debug, log_file } = self.output.clone();
-        let OwnArgs { mut prefix, ttl, ttl_budget, read_only, theme, ascii, no_mouse, reduce_motion, config: _ } =
-            self.own.clone();
+        let OwnArgs {
+            mut prefix,
+            ttl,
+            ttl_budget,
+            read_only,
+            audit_log,
+            theme,
+            ascii,
+            no_mouse,
+            reduce_motion,
+            config: _,
+        } = self.own.clone();
         if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {
             prefix.push(argument.clone());
         }
@@ -468,6 +481,7 @@ impl Cli {
             no_mouse,
             reduce_motion,
             log_file,
+            audit_log,
             ttl_budget,
             ttl,
         }

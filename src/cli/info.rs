@@ -60,6 +60,7 @@ pub fn print(
         theme: config.display.theme.as_deref(),
         read_only: config.read_only,
         log_file: config.logging.file.as_deref().map(path),
+        audit_log: config.audit_log.as_deref().map(path),
         reachable: facts.is_some(),
         cluster_id: facts.and_then(|facts| facts.link.cluster_id).map(Into::into),
         members: facts.map(json::Version::of).unwrap_or_default(),
@@ -93,6 +94,7 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
     rows.push(row("theme", info.theme));
     rows.push(row("read-only", Some(if info.read_only { "true" } else { "false" })));
     rows.push(row("log-file", info.log_file.as_deref()));
+    rows.push(row("audit-log", info.audit_log.as_deref()));
     rows.push(row("reachable", Some(if info.reachable { "true" } else { "false" })));
     if let Some(facts) = facts {
         let id = facts.link.cluster_id.map(|id| id.to_string());

@@ -251,8 +251,11 @@ impl Reading {
     }
 }
 
+/// A model that knows nothing yet. Who prints findings makes a diagnosis in the end.
 fn empty(budget: u32) -> Model {
-    Model::new(Facts::new(budget), Ui::default())
+    let mut model = Model::new(Facts::new(budget), Ui::default());
+    model.diagnose_by(None);
+    model
 }
 
 /// Says what else can be tried when locks cannot be found through their leases.

@@ -38,8 +38,10 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
     let stamps = clock.clone();
     let stamps = port::Clock::new(move || stamps.now());
     let (source, Wires { observations, polls, .. }) = source::Handle::start(pool, reading::watching(config), stamps);
+    let mut model = Model::new(Facts::new(config.polling.budget), Ui::default());
+    model.diagnose_by(None);
     let mut watcher = Watcher {
-        model: Model::new(Facts::new(config.polling.budget), Ui::default()),
+        model,
         clock,
         polls,
         live: Reader::default(),
@@ -129,10 +131,10 @@ impl Watcher {
                     to.0 - from.0
                 ));
             }
-            Observation::ReplayEnded { through, why: None } => {
+            Observation::FillEnded { through, why: None } => {
                 say(format_args!("lockscope: all that was missed is told, up to revision {through}"));
             }
-            Observation::ReplayEnded { through, why: Some(why) } => {
+            Observation::FillEnded { through, why: Some(why) } => {
                 say(format_args!("lockscope: what was missed after revision {through} is not told: {why}"));
             }
             Observation::Denied(denied) if !self.model.live().link.denied.contains(denied) => {

@@ -11,7 +11,7 @@ use super::{ConfigError, Format, Layer, Secret, TtlPolicy};
 
 /// Each setting with the variable it is taken from: etcdctl's where etcdctl has the setting,
 /// lockscope's own for the rest.
-pub const VARIABLES: [(&str, &str); 24] = [
+pub const VARIABLES: [(&str, &str); 25] = [
     ("endpoints", "ETCDCTL_ENDPOINTS"),
     ("cacert", "ETCDCTL_CACERT"),
     ("cert", "ETCDCTL_CERT"),
@@ -34,6 +34,7 @@ pub const VARIABLES: [(&str, &str); 24] = [
     ("no-mouse", "LOCKSCOPE_NO_MOUSE"),
     ("reduce-motion", "LOCKSCOPE_REDUCE_MOTION"),
     ("log-file", "LOCKSCOPE_LOG_FILE"),
+    ("audit-log", "LOCKSCOPE_AUDIT_LOG"),
     ("ttl-budget", "LOCKSCOPE_TTL_BUDGET"),
     ("ttl", "LOCKSCOPE_TTL"),
 ];
@@ -71,6 +72,7 @@ impl Layer {
             no_mouse: from.read("no-mouse", parse::boolean)?,
             reduce_motion: from.read("reduce-motion", parse::boolean)?,
             log_file: from.path("log-file"),
+            audit_log: from.path("audit-log"),
             ttl_budget: from.read("ttl-budget", ttl_budget)?,
             ttl: from.read("ttl", ttl)?,
         })

@@ -67,6 +67,8 @@ pub struct Layer {
     pub reduce_motion: Option<bool>,
     /// The file the log is appended to.
     pub log_file: Option<PathBuf>,
+    /// The file that writes to the cluster are noted in.
+    pub audit_log: Option<PathBuf>,
     /// The most lease polls a second.
     #[serde(deserialize_with = "de::ttl_budget")]
     pub ttl_budget: Option<u32>,
@@ -87,7 +89,7 @@ impl fmt::Debug for Secret {
 
 impl Layer {
     /// The names of all settings, as flags and as the file have them.
-    pub const NAMES: [&'static str; 24] = [
+    pub const NAMES: [&'static str; 25] = [
         "endpoints",
         "cacert",
         "cert",
@@ -110,6 +112,7 @@ impl Layer {
         "no-mouse",
         "reduce-motion",
         "log-file",
+        "audit-log",
         "ttl-budget",
         "ttl",
     ];
@@ -140,6 +143,7 @@ impl Layer {
             no_mouse: self.no_mouse.or(below.no_mouse),
             reduce_motion: self.reduce_motion.or(below.reduce_motion),
             log_file: self.log_file.or(below.log_file),
+            audit_log: self.audit_log.or(below.audit_log),
             ttl_budget: self.ttl_budget.or(below.ttl_budget),
             ttl: self.ttl.or(below.ttl),
         }

@@ -91,6 +91,7 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         },
         prefixes: all.prefix.unwrap_or_default(),
         read_only: all.read_only.unwrap_or(false),
+        audit_log: not_empty(all.audit_log),
         display: Display {
             theme: all.theme.filter(|name| !name.is_empty()),
             ascii: all.ascii.unwrap_or(false),
@@ -164,7 +165,7 @@ mod tests {
     fn flags_beat_variables_beat_the_file_beats_the_default_for_every_setting() {
         type Show = fn(&Config) -> String;
         let secs = |secs: u64| format!("{:?}", Duration::from_secs(secs));
-        let table: [(&str, [&str; 3], [String; 4], Show); 21] = [
+        let table: [(&str, [&str; 3], [String; 4], Show); 22] = [
             (
                 "endpoints",
                 ["a:1", "b:1", "['c:1']"],
@@ -226,6 +227,7 @@ mod tests {
                 c.display.reduce_motion.to_string()
             }),
             ("log-file", ["a", "b", "'c'"], ["a", "b", "c", "-"].map(Into::into), |c| path(c.logging.file.as_ref())),
+            ("audit-log", ["a", "b", "'c'"], ["a", "b", "c", "-"].map(Into::into), |c| path(c.audit_log.as_ref())),
             ("ttl-budget", ["1", "2", "3"], ["1", "2", "3", "200"].map(Into::into), |c| c.polling.budget.to_string()),
             (
                 "ttl",

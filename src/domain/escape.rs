@@ -74,6 +74,28 @@ pub fn unescape(text: &str) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
+/// Bytes as a string of Go's language, quotes included: what `etcdctl txn` reads. It is one line
+/// that a terminal only prints, without the quote that ends a word of a shell.
+pub fn go_quoted(bytes: &[u8]) -> String {
+    let mut out = String::with_capacity(bytes.len() + 2);
+    out.push('"');
+    for chunk in bytes.utf8_chunks() {
+        for char in chunk.valid().chars() {
+            match char {
+                '"' | '\\' => out.extend(['\\', char]),
+                '\'' => push_byte(&mut out, b'\''),
+                _ if is_unsafe(char) || char.width() == Some(0) => {
+                    char.encode_utf8(&mut [0; 4]).bytes().for_each(|byte| push_byte(&mut out, byte));
+                }
+                _ => out.push(char),
+            }
+        }
+        chunk.invalid().iter().for_each(|byte| push_byte(&mut out, *byte));
+    }
+    out.push('"');
+    out
+}
+
 /// Reads hex digits, of which there is at least one and nothing else.
 fn hex(digits: &str) -> Option<u32> {
     let only_digits = digits.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -202,6 +224,14 @@ mod tests {
     fn an_escape_in_a_key_and_an_escaped_byte_stay_apart() {
         assert_eq!(escape(b"\\x1b"), "\\\\x1b");
         assert_eq!(escape(b"\x1b"), "\\x1b");
+    }
+
+    #[test]
+    fn go_reads_the_bytes_back_from_one_harmless_line() {
+        assert_eq!(go_quoted(b"/jobs/a b"), r#""/jobs/a b""#);
+        assert_eq!(go_quoted(b"it's \"q\" \\"), r#""it\x27s \"q\" \\""#);
+        assert_eq!(go_quoted(b"a\n\x1b[2J\xff"), r#""a\x0a\x1b[2J\xff""#);
+        assert_eq!(go_quoted("锁\u{202e}e\u{301}".as_bytes()), r#""锁\xe2\x80\xaee\xcc\x81""#);
     }
 
     #[test]

@@ -7,22 +7,23 @@
 use std::fmt;
 use std::num::ParseIntError;
 
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A revision of the key-value store; one transaction makes at most one new revision.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct Revision(pub i64);
 
 /// The id of a lease, signed as etcd keeps it; 0 means "no lease".
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LeaseId(pub i64);
 
 /// The id of a member of the cluster.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct MemberId(pub u64);
 
 /// The id of a cluster: two clusters behind one address differ in it.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ClusterId(pub u64);
 
 /// A Raft term (Raft §5.1): it grows with every election that is started.
@@ -110,6 +111,31 @@ macro_rules! hex_display {
     )+};
 }
 hex_display!(MemberId, ClusterId);
+
+/// Ids are serialised as the hex text that is printed: many readers of JSON keep no more than 53
+/// bits of a number.
+macro_rules! hex_text {
+    ($($name:ident: $read:expr),+) => {$(
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                to.collect_str(self)
+            }
+        }
+
+        impl<'de> Deserialize<'de> for $name {
+            fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                let text = std::borrow::Cow::<'de, str>::deserialize(from)?;
+                let read: fn(&str) -> Result<Self, ParseIntError> = $read;
+                read(&text).map_err(|error| D::Error::custom(format_args!("`{text}` is no id in hex: {error}")))
+            }
+        }
+    )+};
+}
+hex_text!(
+    LeaseId: LeaseId::parse_hex,
+    MemberId: |text| u64::from_str_radix(reject_sign(text), 16).map(MemberId),
+    ClusterId: |text| u64::from_str_radix(reject_sign(text), 16).map(ClusterId)
+);
 
 macro_rules! decimal_display {
     ($($name:ident),+) => {$(

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// A key of the store: any bytes.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key(Box<[u8]>);
+pub struct Key(#[serde(with = "super::bytes")] Box<[u8]>);
 
 impl Key {
     /// The key's bytes.

@@ -10,6 +10,7 @@ pub struct KeyValue {
     /// The key.
     pub key: Key,
     /// The value, whole.
+    #[serde(with = "super::bytes")]
     pub value: Vec<u8>,
     /// The revision that created the key; it stays while the key lives.
     pub create_revision: Revision,
@@ -23,6 +24,7 @@ pub struct KeyValue {
 
 /// One change of one key, as a watch delivers it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum KeyEvent {
     /// The key was put; the key as it is now.
     Put(KeyValue),

@@ -59,7 +59,7 @@ pub struct Alarm {
 
 /// The kinds of alarm etcd knows (`etcdserverpb.AlarmType`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum AlarmKind {
     /// The backend quota is used up: writes and lease grants fail, deletes still work.
     NoSpace,

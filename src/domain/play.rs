@@ -46,6 +46,7 @@ pub struct Moment {
 
 /// What can happen.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Happening {
     /// A client began to take part in the run.
     Began,
@@ -105,11 +106,12 @@ pub enum Happening {
 
 /// What a client that watches a range learns.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Sight {
     /// A key appeared, with this value.
-    Appeared(Key, Vec<u8>),
+    Appeared(Key, #[serde(with = "super::bytes")] Vec<u8>),
     /// A key has another value.
-    Changed(Key, Vec<u8>),
+    Changed(Key, #[serde(with = "super::bytes")] Vec<u8>),
     /// A key went.
     Went(Key),
 }

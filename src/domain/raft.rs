@@ -49,7 +49,7 @@ impl std::ops::Add<Duration> for ClusterTime {
 
 /// How much of a cluster a picture tells.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum Told {
     /// All of it, as the embedded cluster does.
     #[default]
@@ -187,7 +187,7 @@ pub struct NodePicture {
 
 /// Whether a node runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum Life {
     /// It runs.
     #[default]
@@ -200,7 +200,7 @@ pub enum Life {
 
 /// A node's role (§5.1). A learner is a follower without a vote.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum RaftRole {
     /// It follows a leader, or waits for one.
     #[default]
@@ -237,7 +237,7 @@ pub struct LogCell {
 
 /// What a log entry is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 pub enum EntryKind {
     /// The first entry of a leader's term: only its own term's entries commit by count (§5.4.2).
     Term,
@@ -281,7 +281,7 @@ pub struct Flight {
 
 /// What a message says, in short.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum RaftMessage {
     /// A leader's call without entries (§5.2).
     Heartbeat {

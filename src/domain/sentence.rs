@@ -41,6 +41,8 @@ pub enum Value {
     Text(String),
     /// A word of ours.
     Word(&'static str),
+    /// Variables that a command is to see, each followed by a space: they stand right before it.
+    Variables(Vec<(&'static str, String)>),
 }
 
 impl Sentence {

@@ -40,9 +40,13 @@ pub enum Write {
 pub struct Confirmed {
     /// What is to be done.
     pub write: Write,
-    /// The keys that were to go, with their create_revisions, in the order of their names.
+    /// The keys that were to go, with their `create_revision`s, in the order of their names.
     pub shown: Vec<(Key, Revision)>,
 }
+
+/// A number that tells the writes of one session apart.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct WriteId(pub u64);
 
 /// What came of a write.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -56,7 +60,7 @@ pub enum WriteResult {
     },
     /// Nothing was done: other keys are there than were shown.
     Changed {
-        /// The keys that are there now, with their create_revisions.
+        /// The keys that are there now, with their `create_revision`s.
         now: Vec<(Key, Revision)>,
     },
     /// Nothing was done: what it was to be done to is not there any more.

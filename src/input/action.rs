@@ -85,6 +85,23 @@ pub enum Action {
     Lanes(Look),
     /// Show what is expected of the playground's run in the keys' place, or the keys again.
     Expectations,
+    /// Open the dialog before a write about what is selected.
+    Write(Wish),
+    /// Copy the command that the open dialog shows.
+    CopyCommand,
+}
+
+/// A write that can be asked for by a key, about what is selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Wish {
+    /// Revoke the lease.
+    Revoke,
+    /// Delete the key from its lock.
+    Release,
+    /// Move the lead to the member.
+    MoveLeader,
+    /// Disarm the member's alarm, or the first that is raised.
+    Disarm,
 }
 
 /// What can be done to a client of the playground by a key.

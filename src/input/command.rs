@@ -5,8 +5,9 @@
 
 use thiserror::Error;
 
-use super::action::Action;
+use super::action::{Action, Wish};
 use super::{Screen, Sort};
+use crate::domain::LeaseId;
 use crate::domain::play::order::{self, OrderError};
 use crate::domain::play::{ClientId, Order, Whom};
 use crate::domain::raft::fault::{FaultError, WORDS, Word};
@@ -29,6 +30,12 @@ pub enum Command {
     Fault(Fault),
     /// Do something to the simulated clients.
     Order(Order),
+    /// Open the dialog about revoking this lease.
+    Revoke(LeaseId),
+    /// Open the dialog about deleting this key, or that of the holder of the lock of this name.
+    Release(String),
+    /// Open the dialog about moving the lead to the member of this name.
+    MoveLeader(String),
 }
 
 /// Which way to sort.
@@ -88,6 +95,8 @@ pub struct Names<'a> {
     pub leader: Option<NodeId>,
     /// The simulated clients; `None` where there are none.
     pub clients: Option<&'a [ClientId]>,
+    /// The members of the cluster.
+    pub members: &'a [String],
 }
 
 /// A command of the table.
@@ -109,6 +118,16 @@ enum Kind {
     Theme,
     Filter,
     Lock,
+    Revoke,
+    Release,
+    MoveLeader,
+}
+
+impl Kind {
+    /// Whether it opens the dialog before a write.
+    const fn is_write(self) -> bool {
+        matches!(self, Self::Revoke | Self::Release | Self::MoveLeader | Self::Plain(Action::Write(_)))
+    }
 }
 
 const fn entry(names: &'static [&'static str], arguments: &'static str, help: &'static str, kind: Kind) -> Entry {
@@ -129,6 +148,20 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
     entry(&["theme"], "NAME", "Use a theme", Kind::Theme),
     entry(&["all"], "", "Show also registrations and other leased keys, or locks only", Kind::Plain(Action::All)),
+    entry(&["revoke"], "[LEASE]", "Revoke a lease, or that of what is selected, after a dialog", Kind::Revoke),
+    entry(
+        &["release"],
+        "[KEY]",
+        "Delete a key from its lock, the holder's key of a lock, or what is selected, after a dialog",
+        Kind::Release,
+    ),
+    entry(&["move-leader"], "NAME", "Move the lead to the member of this name, after a dialog", Kind::MoveLeader),
+    entry(
+        &["disarm"],
+        "",
+        "Disarm the alarm of the selected member, or the first that is raised, after a dialog",
+        Kind::Plain(Action::Write(Wish::Disarm)),
+    ),
     entry(&["pause"], "", "Hold the screen still, or let it go on", Kind::Plain(Action::Pause)),
     entry(&["mouse"], "", "Leave the mouse to the terminal, or take it back", Kind::Plain(Action::Mouse)),
     entry(
@@ -175,6 +208,17 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Kind::Filter => Command::Filter(rest.into()),
         Kind::Lock if rest.is_empty() => Command::Do(Action::Show(Screen::Lock)),
         Kind::Lock => Command::Lock(rest.into()),
+        Kind::Revoke if rest.is_empty() => Command::Do(Action::Write(Wish::Revoke)),
+        Kind::Revoke => match LeaseId::parse_hex(rest) {
+            Ok(lease) if !lease.is_none() => Command::Revoke(lease),
+            _ => return Err(CommandError::Argument(called, "a lease id in hexadecimal", rest.into())),
+        },
+        Kind::Release if rest.is_empty() => Command::Do(Action::Write(Wish::Release)),
+        Kind::Release => Command::Release(rest.into()),
+        Kind::MoveLeader if rest.is_empty() => {
+            return Err(CommandError::Missing(called, "the name of a member"));
+        }
+        Kind::MoveLeader => Command::MoveLeader(rest.into()),
         Kind::Theme if rest.is_empty() => return Err(CommandError::Missing(called, "the name of a theme")),
         Kind::Theme if themes.iter().any(|theme| theme == rest) => Command::Theme(rest.into()),
         Kind::Theme => return Err(CommandError::Argument(called, "the name of a theme", rest.into())),
@@ -233,15 +277,18 @@ enum Found {
 
 /// The command that is called `name`, or the only one that starts so. Faults and orders may be
 /// shortened only where there is something to do them to: elsewhere they must not stand in the
-/// way of a command. What follows tells a fault from an order of the same name.
+/// way of a command. What follows tells a fault from an order of the same name, and so it tells
+/// an order from a write: where clients play, `release holder` is an order to one of them, and
+/// `release /jobs/reindex` opens the dialog about that lock, as it does everywhere else.
 fn find(name: &str, rest: &str, names: Names<'_>) -> Result<Found, CommandError> {
     let entry = COMMANDS.iter().find(|entry| entry.names.contains(&name));
     let fault = Word::find(name);
     if let Some(word) = order::Word::find(name) {
         let whom = rest.split_whitespace().next().is_some_and(|whom| whom.parse::<Whom>().is_ok());
         let is_plain = entry.is_some() && rest.is_empty();
+        let is_write = entry.is_some_and(|entry| entry.kind.is_write()) && !(whom && names.clients.is_some());
         let only = fault.is_none() || (names.clients.is_some() && names.nodes.is_none());
-        if !is_plain && (only || whom) {
+        if !is_plain && !is_write && (only || whom) {
             return Ok(Found::Order(word));
         }
     }
@@ -285,12 +332,24 @@ pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item 
         Ok(Found::Order(word)) => {
             let fault = Word::find(word.name).filter(|_| names.nodes.is_some());
             let of_fault = fault.map(|word| complete_fault(word, rest, names)).unwrap_or_default();
-            return complete_order(word, rest, names).into_iter().chain(of_fault).collect();
+            let entry = COMMANDS.iter().find(|entry| entry.names.contains(&word.name));
+            let of_entry = entry.map(|entry| complete_entry(entry, rest, names, locks)).unwrap_or_default();
+            return complete_order(word, rest, names).into_iter().chain(of_fault).chain(of_entry).collect();
         }
         Ok(Found::Word(word) | Found::Both(_, word)) => return complete_fault(word, rest, names),
         Ok(Found::Entry(entry)) => entry,
         Err(_) => return Vec::new(),
     };
+    complete_entry(entry, rest, names, locks)
+}
+
+/// What can follow a command of the table.
+fn complete_entry<'a>(
+    entry: &Entry,
+    rest: &str,
+    names: Names<'_>,
+    locks: impl IntoIterator<Item = &'a str>,
+) -> Vec<String> {
     let themes = names.themes;
     let name = entry.names[0];
     let rest = rest.trim_start();
@@ -299,12 +358,13 @@ pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item 
     };
     match entry.kind {
         Kind::Theme => with(&mut themes.iter().map(String::as_str), "", rest),
-        Kind::Lock => with(&mut locks.into_iter(), "", rest),
+        Kind::Lock | Kind::Release => with(&mut locks.into_iter(), "", rest),
+        Kind::MoveLeader => with(&mut names.members.iter().map(String::as_str), "", rest),
         Kind::Sort => match rest.split_once(' ') {
             None => with(&mut Sort::ALL.iter().map(|sort| sort.name()), "", rest),
             Some((sort, word)) => with(&mut ["asc", "desc"].into_iter(), &format!("{sort} "), word.trim_start()),
         },
-        Kind::Plain(_) | Kind::Filter => Vec::new(),
+        Kind::Plain(_) | Kind::Filter | Kind::Revoke => Vec::new(),
     }
 }
 
@@ -345,7 +405,7 @@ mod tests {
 
     /// The same where there is an embedded cluster.
     fn read_embedded(line: &str) -> Result<Option<Command>, String> {
-        parse(line, Names { themes: &themes(), nodes: Some(&NODES), leader: Some(NodeId(2)), clients: None })
+        parse(line, Names { themes: &themes(), nodes: Some(&NODES), leader: Some(NodeId(2)), ..Names::default() })
             .map_err(|error| error.to_string())
     }
 
@@ -430,6 +490,35 @@ mod tests {
         assert_eq!(complete("pause n", names, []), ["pause n1", "pause n2", "pause n3"]);
         assert_eq!(complete("pause cl", names, []), ["pause client-1", "pause client-12"]);
         assert_eq!(complete("cra", names, []), ["crash"]);
+    }
+
+    #[test]
+    fn a_client_behind_it_tells_an_order_from_a_write() {
+        let clients = [ClientId(1)];
+        let playing = Names { clients: Some(&clients), nodes: Some(&NODES), ..Names::default() };
+        let read = |line: &str, names: Names<'_>| parse(line, names).map_err(|error| error.to_string());
+        for whom in ["holder", "client-1"] {
+            for word in ["release", "revoke"] {
+                let line = format!("{word} {whom}");
+                assert_eq!(read(&line, playing), Ok(Some(Command::Order(line.parse().unwrap()))), "{line}");
+            }
+        }
+        for names in [playing, Names::default()] {
+            assert_eq!(read("release /jobs/a", names), Ok(Some(Command::Release("/jobs/a".into()))));
+            assert_eq!(read("release", names), Ok(Some(Command::Do(Action::Write(Wish::Release)))));
+            assert_eq!(read("rev 0x0a1", names), Ok(Some(Command::Revoke(LeaseId(0xa1)))));
+            assert_eq!(read("move-leader etcd-2", names), Ok(Some(Command::MoveLeader("etcd-2".into()))));
+            assert_eq!(read("disarm", names), Ok(Some(Command::Do(Action::Write(Wish::Disarm)))));
+            let not = Err("`revoke` wants a lease id in hexadecimal, not `jobs`".into());
+            assert_eq!(read("revoke jobs", names), not);
+            assert_eq!(read("revoke 0", names), Err("`revoke` wants a lease id in hexadecimal, not `0`".into()));
+        }
+        assert_eq!(read("release holder", Names::default()), Ok(Some(Command::Release("holder".into()))));
+        assert_eq!(complete("release ", playing, ["/jobs/a"])[..2], ["release holder", "release waiter"]);
+        assert_eq!(complete("release /", playing, ["/jobs/a"]), ["release /jobs/a"]);
+        assert_eq!(complete("release ", Names::default(), ["/jobs/a"]), ["release /jobs/a"]);
+        let members = ["etcd-1".to_owned()];
+        assert_eq!(complete("move-leader e", Names { members: &members, ..playing }, []), ["move-leader etcd-1"]);
     }
 
     #[test]

@@ -45,11 +45,18 @@ pub enum Context {
     Help,
     /// After the key that copies, which asks what to copy.
     Copy,
+    /// In the dialog before a write.
+    Dialog,
+    /// In such a dialog, while nothing was typed to confirm it.
+    DialogEmpty,
+    /// In such a dialog, where nothing can be typed: the cluster is asked, it is carried out, or
+    /// it is over.
+    DialogRead,
 }
 
 impl Context {
     /// All contexts, in the order of the document.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 18] = [
         Self::Browse,
         Self::Moving,
         Self::Locks,
@@ -60,6 +67,9 @@ impl Context {
         Self::Playground,
         Self::Embedded,
         Self::Log,
+        Self::Dialog,
+        Self::DialogEmpty,
+        Self::DialogRead,
         Self::Copy,
         Self::Typing,
         Self::Command,
@@ -95,6 +105,9 @@ impl Context {
             Self::Command => "Typing a command",
             Self::Help => "Help",
             Self::Copy => "After y",
+            Self::Dialog => "Dialog before a write",
+            Self::DialogEmpty => "Dialog, before anything is typed",
+            Self::DialogRead => "Dialog, where nothing can be typed",
         }
     }
 }

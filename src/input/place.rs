@@ -113,11 +113,13 @@ pub enum Pane {
     Log,
     /// The help, above everything else.
     Help,
+    /// The dialog before a write, above even that.
+    Dialog,
 }
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Locks,
         Self::Queue,
         Self::History,
@@ -135,6 +137,7 @@ impl Pane {
         Self::Watch,
         Self::Log,
         Self::Help,
+        Self::Dialog,
     ];
 }
 

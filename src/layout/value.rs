@@ -7,10 +7,12 @@ use super::{Family, KeyFacts, ValueKind, kind};
 
 mod json;
 pub mod kubernetes;
+mod process;
 mod text;
 mod uuid;
 
 pub use json::member_address;
+pub use process::process;
 
 /// What a value says.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -3,8 +3,9 @@
 
 use std::collections::BTreeSet;
 
+use crate::domain::escape::go_quoted;
 use crate::domain::write::Write;
-use crate::domain::{Key, Revision, Sentence};
+use crate::domain::{Key, Revision, Sentence, Value};
 
 use super::{Facts, LockView};
 
@@ -19,6 +20,8 @@ pub struct BlastRadius {
     pub locks: Vec<Struck>,
     /// The same with etcdctl: a command for a shell.
     pub etcdctl: Sentence,
+    /// A command for a shell that shows what came of it, when nobody knows.
+    pub look: Sentence,
 }
 
 /// A lock that a write takes keys from.
@@ -35,13 +38,18 @@ pub struct Struck {
 impl BlastRadius {
     /// What a write would do by these facts.
     pub fn of(facts: &Facts, write: &Write) -> Self {
-        let mut keys = match write {
+        let keys = match write {
             Write::Revoke { lease } => facts.lease(*lease).map_or_else(Vec::new, |lease| {
                 lease.keys().iter().map(|key| (Key::from(key.key()), key.token())).collect()
             }),
             Write::Release { key, create_revision, .. } => vec![(key.clone(), *create_revision)],
             Write::MoveLeader { .. } | Write::Disarm(_) => Vec::new(),
         };
+        Self::of_keys(facts, write, keys)
+    }
+
+    /// The same where it is known which keys go, those that are not watched among them.
+    pub fn of_keys(facts: &Facts, write: &Write, mut keys: Vec<(Key, Revision)>) -> Self {
         keys.sort_unstable();
         let gone: BTreeSet<&[u8]> = keys.iter().map(|(key, _)| key.as_bytes()).collect();
         let mut locks: Vec<Struck> = gone
@@ -52,7 +60,18 @@ impl BlastRadius {
             .collect();
         locks.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         locks.dedup_by(|a, b| a.name == b.name);
-        Self { etcdctl: etcdctl(write), write: write.clone(), keys, locks }
+        Self { etcdctl: etcdctl(write), look: look(write), write: write.clone(), keys, locks }.reached_by(Vec::new())
+    }
+
+    /// The same with commands that find the cluster: with the variables that say where it is and
+    /// who asks, a password never among them.
+    #[must_use]
+    pub fn reached_by(mut self, variables: Vec<(&'static str, String)>) -> Self {
+        for command in [&mut self.etcdctl, &mut self.look] {
+            command.values.retain(|(name, _)| *name != "reach");
+            command.values.push(("reach", Value::Variables(variables.clone())));
+        }
+        self
     }
 }
 
@@ -65,16 +84,31 @@ impl Struck {
     }
 }
 
+/// The write as etcdctl makes it. Ids below zero need the dashes before them, or they are flags.
 fn etcdctl(write: &Write) -> Sentence {
     match write {
-        Write::Revoke { lease } => Sentence::new("etcdctl lease revoke {lease}").with("lease", *lease),
-        // etcdctl's own form of the guarded transaction: compares, an empty line, then the request.
-        Write::Release { key, create_revision, .. } => {
-            Sentence::new("etcdctl del {key}  # only while its create_revision is {revision}")
-                .with("key", key.clone())
-                .with("revision", *create_revision)
+        Write::Revoke { lease } if lease.0 < 0 => {
+            Sentence::new("{reach}etcdctl lease revoke -- {lease}").with("lease", *lease)
         }
-        Write::MoveLeader { to } => Sentence::new("etcdctl move-leader {member}").with("member", to.to_string()),
-        Write::Disarm(_) => Sentence::new("etcdctl alarm disarm"),
+        Write::Revoke { lease } => Sentence::new("{reach}etcdctl lease revoke {lease}").with("lease", *lease),
+        // What `etcdctl txn` reads: comparisons, an empty line, requests for when they hold, an
+        // empty line, requests for when they do not. Keys are strings of Go.
+        Write::Release { key, create_revision, .. } => {
+            let key = go_quoted(key);
+            Sentence::new("printf '%s\\n' {compare} '' {delete} '' '' | {reach}etcdctl txn")
+                .with("compare", format!("create({key}) = \"{create_revision}\""))
+                .with("delete", format!("del -- {key}"))
+        }
+        // Only the leader takes it, so it has to be among the endpoints.
+        Write::MoveLeader { to } => Sentence::new("{reach}etcdctl move-leader {member}").with("member", to.to_string()),
+        Write::Disarm(_) => Sentence::new("{reach}etcdctl alarm disarm  # every alarm of every member"),
+    }
+}
+
+fn look(write: &Write) -> Sentence {
+    match write {
+        Write::Revoke { lease } => Sentence::new("{reach}lockscope revoke {lease} --dry-run").with("lease", *lease),
+        Write::Release { lock, .. } => Sentence::new("{reach}lockscope show {lock}").with("lock", lock.clone()),
+        Write::MoveLeader { .. } | Write::Disarm(_) => Sentence::new("{reach}lockscope members"),
     }
 }

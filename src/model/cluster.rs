@@ -2,11 +2,14 @@
 
 use std::collections::VecDeque;
 
-use crate::domain::{Alarm, Member, MemberId, RaftIndex, Status, Term, Timestamp};
+use crate::domain::{Alarm, Member, MemberId, Millis, RaftIndex, Status, Term, Timestamp};
 use crate::event::NoStatus;
 
 /// How many leader changes are remembered.
 const REMEMBERED_CHANGES: usize = 64;
+/// How many heights of the log are remembered, and how far they are apart: half a minute.
+const REMEMBERED_HEIGHTS: usize = 64;
+const HEIGHTS_APART: Millis = Millis(500);
 
 /// What is known of the members.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -16,7 +19,10 @@ pub struct Cluster {
     leader: Option<MemberId>,
     term: Term,
     leader_since: Option<Timestamp>,
+    leaderless_since: Option<Timestamp>,
     changes: VecDeque<LeaderChange>,
+    /// When the log was known to reach how far, oldest first; both grow.
+    heights: VecDeque<(Timestamp, RaftIndex)>,
 }
 
 /// One member and its last answer.
@@ -30,6 +36,25 @@ pub struct MemberFacts {
     pub answered_at: Option<Timestamp>,
     /// Why the last question was not answered.
     pub error: Option<NoStatus>,
+    /// When a question first went without an answer that could have come; `None` while the last one
+    /// was answered.
+    pub silent_since: Option<Timestamp>,
+    /// How far it was behind the others by its last answer, if at all.
+    pub behind: Option<Behind>,
+}
+
+/// How far a member is behind the others, at the least.
+///
+/// Answers of different members are not of the same moment, and a busy log moves on between
+/// them. So only that counts which was known before the member was asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Behind {
+    /// How many entries it lacks that others had before it was asked.
+    pub entries: u64,
+    /// When others were first known to have an entry that it lacks.
+    pub since: Timestamp,
+    /// That entry.
+    index: RaftIndex,
 }
 
 impl MemberFacts {
@@ -125,6 +150,24 @@ impl Cluster {
         self.leader_since
     }
 
+    /// Since when nobody leads, as far as those tell that answer; `None` while somebody does.
+    ///
+    /// A member that is cut off raises its term alone where pre-votes are off, and knows no leader
+    /// there. So a leader of an older term counts as long as it says so itself, or a majority does.
+    pub const fn leaderless_since(&self) -> Option<Timestamp> {
+        self.leaderless_since
+    }
+
+    /// The members that vote: all but learners.
+    pub fn voters(&self) -> impl Iterator<Item = &MemberFacts> {
+        self.members.iter().filter(|facts| !facts.member.learner)
+    }
+
+    /// How many of them it takes to decide anything (Raft §5.2).
+    pub fn quorum(&self) -> usize {
+        self.voters().count() / 2 + 1
+    }
+
     /// Changes of the leader, oldest first.
     pub fn changes(&self) -> impl DoubleEndedIterator<Item = &LeaderChange> {
         self.changes.iter()
@@ -173,7 +216,14 @@ impl Cluster {
             .into_iter()
             .map(|member| match known.iter().position(|facts| facts.member.id == member.id) {
                 Some(at) => MemberFacts { member, ..known.swap_remove(at) },
-                None => MemberFacts { member, status: None, answered_at: None, error: None },
+                None => MemberFacts {
+                    member,
+                    status: None,
+                    answered_at: None,
+                    error: None,
+                    silent_since: None,
+                    behind: None,
+                },
             })
             .collect();
         news
@@ -193,13 +243,53 @@ impl Cluster {
         let facts = self.members.iter_mut().find(|facts| facts.member.id == id)?;
         match answer {
             Ok(status) => {
+                facts.behind = behind(&self.heights, at - status.latency, applied(&status), facts.behind);
+                let height = status.raft_index.max(status.applied_index);
                 facts.status = Some(status);
                 facts.answered_at = Some(at);
                 facts.error = None;
+                facts.silent_since = None;
+                self.note_height(at, height);
             }
-            Err(error) => facts.error = Some(error),
+            Err(error) => {
+                facts.behind = None;
+                match error {
+                    NoStatus::Unreachable(_) => facts.silent_since = facts.silent_since.or(Some(at)),
+                    NoStatus::Denied(_) => facts.silent_since = None,
+                }
+                facts.error = Some(error);
+            }
         }
+        self.settle_leaderless(at);
         self.settle_leader(at)
+    }
+
+    fn note_height(&mut self, at: Timestamp, index: RaftIndex) {
+        if self.heights.back().is_some_and(|&(last, highest)| at < last + HEIGHTS_APART || index <= highest) {
+            return;
+        }
+        if self.heights.len() == REMEMBERED_HEIGHTS {
+            self.heights.pop_front();
+        }
+        self.heights.push_back((at, index));
+    }
+
+    fn settle_leaderless(&mut self, at: Timestamp) {
+        let answering = || self.members.iter().filter(|facts| facts.error.is_none());
+        let named = |facts: &MemberFacts| facts.status.as_ref().and_then(|status| status.leader);
+        let leads = |facts: &MemberFacts| named(facts) == Some(facts.member.id);
+        let voices = |leader| answering().filter(|facts| named(facts) == Some(leader)).count();
+        let is_led = || {
+            let newest = self.answering().map(|status| status.term).max();
+            let of_newest = self.answering().filter(|status| Some(status.term) == newest);
+            of_newest.filter_map(|status| status.leader).next().is_some()
+                || answering().any(leads)
+                || answering().filter_map(named).any(|leader| voices(leader) >= self.quorum())
+        };
+        // Nobody answers: nobody tells that there is no leader either.
+        if self.answering().next().is_some() {
+            self.leaderless_since = if is_led() { None } else { self.leaderless_since.or(Some(at)) };
+        }
     }
 
     /// Takes in the alarms; returns those raised and those gone.
@@ -237,6 +327,25 @@ impl Cluster {
         self.changes.push_back(change);
         Some(change)
     }
+}
+
+/// The last entry that a member has applied; etcd tells it from 3.4 on.
+fn applied(status: &Status) -> RaftIndex {
+    if status.applied_index == RaftIndex::default() { status.raft_index } else { status.applied_index }
+}
+
+/// How far one who had applied `applied` when it was asked is behind what was known then.
+fn behind(
+    heights: &VecDeque<(Timestamp, RaftIndex)>,
+    asked: Timestamp,
+    applied: RaftIndex,
+    before: Option<Behind>,
+) -> Option<Behind> {
+    let &(_, known) = heights.iter().rev().find(|(at, _)| *at < asked)?;
+    let entries = known.0.checked_sub(applied.0).filter(|&entries| entries > 0)?;
+    let since = before.filter(|before| before.index > applied).map(|before| (before.since, before.index));
+    let (since, index) = since.or_else(|| heights.iter().find(|(_, index)| *index > applied).copied())?;
+    Some(Behind { entries, since, index })
 }
 
 #[cfg(test)]
@@ -289,6 +398,68 @@ mod tests {
         assert_eq!(roles, [Role::Leader, Role::Unreachable, Role::Unknown]);
         assert_eq!(cluster.lag(&cluster.members()[0]), Some(6));
         assert_eq!(cluster.lag(&cluster.members()[1]), None);
+    }
+
+    fn at_index(index: u64) -> Status {
+        Status { raft_index: RaftIndex(index), applied_index: RaftIndex(index), latency: Millis(2), ..status(4, 1) }
+    }
+
+    fn said(cluster: &mut Cluster, at: i64, id: u64, index: u64) -> Option<Behind> {
+        cluster.set_status(Timestamp(at), MemberId(id), Ok(at_index(index)));
+        cluster.member(MemberId(id)).unwrap().behind
+    }
+
+    #[test]
+    fn who_was_asked_earlier_is_not_behind_for_what_came_since() {
+        let mut cluster = three();
+        assert_eq!(said(&mut cluster, 1_000, 1, 5_000), None);
+        assert_eq!(said(&mut cluster, 1_001, 2, 4_000), None, "asked before the other had answered");
+        let late = Status { latency: Millis(900), ..at_index(4_500) };
+        cluster.set_status(Timestamp(1_700), MemberId(3), Ok(late));
+        assert_eq!(cluster.member(MemberId(3)).unwrap().behind, None, "so was this one");
+        let behind = said(&mut cluster, 2_000, 2, 4_990).unwrap();
+        assert_eq!((behind.entries, behind.since), (10, Timestamp(1_000)));
+        assert_eq!(said(&mut cluster, 3_000, 2, 5_000), None, "it caught up");
+    }
+
+    #[test]
+    fn who_stands_still_is_behind_since_the_first_entry_that_it_lacks() {
+        let mut cluster = three();
+        for second in 0..200 {
+            said(&mut cluster, second * 1_000, 1, 100 + second.unsigned_abs());
+            said(&mut cluster, second * 1_000 + 500, 2, 110);
+        }
+        let behind = cluster.member(MemberId(2)).unwrap().behind.unwrap();
+        assert_eq!((behind.entries, behind.since), (189, Timestamp(11_000)));
+        assert!(cluster.heights.len() <= REMEMBERED_HEIGHTS);
+    }
+
+    #[test]
+    fn silence_counts_from_the_first_question_without_an_answer() {
+        let mut cluster = three();
+        let silent = |cluster: &Cluster| cluster.member(MemberId(1)).unwrap().silent_since;
+        for at in [1, 2] {
+            cluster.set_status(Timestamp(at), MemberId(1), Err(NoStatus::Unreachable("refused".into())));
+        }
+        assert_eq!(silent(&cluster), Some(Timestamp(1)));
+        cluster.set_status(Timestamp(3), MemberId(1), Ok(status(4, 1)));
+        assert_eq!(silent(&cluster), None);
+        cluster.set_status(Timestamp(4), MemberId(1), Err(NoStatus::Denied("root only".into())));
+        assert_eq!(silent(&cluster), None, "to refuse is to answer");
+    }
+
+    #[test]
+    fn a_member_alone_in_a_newer_term_takes_nobodys_leader_away() {
+        let mut cluster = three();
+        for id in [1, 2, 3] {
+            cluster.set_status(Timestamp(1), MemberId(id), Ok(status(4, 1)));
+        }
+        cluster.set_status(Timestamp(2), MemberId(3), Ok(status(40, 0)));
+        assert_eq!(cluster.leaderless_since(), None);
+        cluster.set_status(Timestamp(3), MemberId(1), Err(NoStatus::Unreachable("refused".into())));
+        assert_eq!(cluster.leaderless_since(), Some(Timestamp(3)), "one of three is no majority");
+        cluster.set_status(Timestamp(4), MemberId(2), Ok(status(41, 2)));
+        assert_eq!(cluster.leaderless_since(), None);
     }
 
     #[test]

@@ -14,6 +14,7 @@ use crate::event::LeasePollCost;
 use crate::layout::{Family, Layout};
 
 use super::cluster::Cluster;
+use super::fill::Fill;
 use super::group::{Group, GroupIx};
 use super::keyspace::{Entry, Keyspace};
 use super::lease::Leases;
@@ -26,7 +27,6 @@ use super::play::Play;
 use super::poll_plan::PollPlan;
 use super::raft::{Difference, difference};
 use super::rebuilt::Rebuilt;
-use super::replay::Replay;
 use super::timeline::Timeline;
 
 /// What is known.
@@ -44,10 +44,10 @@ pub struct Facts {
     pub play: Option<Box<Play>>,
     /// The past of the lock that was opened last.
     pub(super) rebuilt: Option<Box<Rebuilt>>,
-    /// What happened in gaps that were filled, while no replay has it.
+    /// What happened in gaps that were filled, while no fill has it.
     pub(super) past: Timeline,
-    /// The replay that is under way.
-    pub(super) replay: Option<Box<Replay>>,
+    /// The fill that is under way.
+    pub(super) fill: Option<Box<Fill>>,
     /// When that last differed from the picture before in anything that can be seen.
     pub(super) raft_moved: Option<Timestamp>,
     /// When it last differed in more than what moves by itself.

@@ -4,6 +4,7 @@
 //! that explain it; lists, the screens, `doctor` and `docs/findings.md` are made from the same
 //! table. Rules read what the model remembers and remember nothing themselves.
 
+mod deadlock;
 mod detached_lease;
 mod foreign_key;
 mod holder_not_renewing;
@@ -22,6 +23,7 @@ use super::{Facts, LockView, Since};
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
     holder_without_lease::RULE,
+    deadlock::RULE,
     lease_overdue::RULE,
     detached_lease::RULE,
     foreign_key::RULE,

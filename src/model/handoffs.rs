@@ -178,7 +178,7 @@ impl Handoffs {
             let by_client = self.is_by_client(changes);
             let renamed: Vec<&Key> = changes.iter().filter_map(put).collect();
             self.facts.timeline.trim();
-            self.facts.take_in(at, How::Replayed { behind: self.since }, changes.to_vec());
+            self.facts.take_in(at, How::Filled { behind: self.since }, changes.to_vec());
             self.settle_causes(by_client, &alive);
             self.look(revision);
             self.name_owners(&renamed);

@@ -38,8 +38,8 @@ pub(super) enum How {
     /// A range was read again: something happened meanwhile, and nobody saw it.
     Reread,
     /// It was told long after it happened.
-    Replayed {
-        /// All that is replayed happened after this revision.
+    Filled {
+        /// All that is filled in happened after this revision.
         behind: Revision,
     },
 }
@@ -47,7 +47,7 @@ pub(super) enum How {
 impl How {
     /// Whether the event itself was told, not only what came of it.
     pub const fn is_event(self) -> bool {
-        matches!(self, Self::Watched | Self::Replayed { .. })
+        matches!(self, Self::Watched | Self::Filled { .. })
     }
 }
 
@@ -60,7 +60,7 @@ impl Intake {
     /// When what is told by this happened; `None` when that is not known.
     pub const fn time(self) -> Option<Timestamp> {
         match self.how {
-            How::Replayed { .. } => None,
+            How::Filled { .. } => None,
             How::Watched | How::FirstRead | How::Reread => Some(self.at),
         }
     }
@@ -74,7 +74,7 @@ impl Intake {
     /// When the hold of a key began that has held since it is known.
     pub fn began(self, entry: &Entry) -> Option<Since> {
         match self.how {
-            How::Replayed { behind } if entry.create_revision > behind => None,
+            How::Filled { behind } if entry.create_revision > behind => None,
             _ => Some(entry.since),
         }
     }
@@ -203,8 +203,8 @@ impl Facts {
             let to = intake.revision;
             self.link.gaps += 1;
             let seq = self.timeline.push(intake.at, to, What::Gap { from, to });
-            if let Some(replay) = &mut self.replay {
-                replay.gap.get_or_insert((seq, to));
+            if let Some(fill) = &mut self.fill {
+                fill.gap.get_or_insert((seq, to));
             }
         }
     }

@@ -25,6 +25,20 @@ const GRAIN: Millis = Millis(1_500);
 /// After so many low polls in a row nobody renews the lease.
 const FALLING: u8 = 2;
 
+/// Polls that follow each other faster than this are one: the second shows nothing new.
+const APART: Millis = Millis(500);
+
+/// A client may be this late without being called dead. Go's renews at the first of its ticks,
+/// half a second apart, that comes after a third of the time (client `lease.go`, `sendKeepAliveLoop`).
+const LATE: Millis = Millis(1_000);
+
+/// What a poll showed says something of now for at least this long.
+const FRESH: Millis = Millis(10_000);
+
+/// No second left is overdue only when it stays so for this long: etcd rounds towards zero, so it
+/// may be nearly a second, and a lease of two seconds can be met at that again and again.
+const SURELY: Millis = Millis(10_000);
+
 /// How long a lease without keys is kept when nobody lists it, and how many of them.
 const IDLE: Millis = Millis(60_000);
 const MOST_IDLE: usize = 10_000;
@@ -48,7 +62,10 @@ pub struct Course {
     polled_at: Timestamp,
     term: Term,
     renewed_at: Option<Timestamp>,
+    /// What was left when it was renewed last, where that was seen: how late its client is as a rule.
+    renewed_with: Option<Millis>,
     low_polls: u8,
+    low_at: Timestamp,
     /// Since when a lease is known not to be renewed whose time a new leader raised since.
     unrenewed_since: Option<Timestamp>,
     overdue_since: Option<Timestamp>,
@@ -109,7 +126,7 @@ pub enum Renewal {
         ago: Millis,
     },
     /// It falls: below three fifths in two polls, where kept leases never are. Clients renew
-    /// after a third of the time.
+    /// after a third of the time; one that was seen to renew later is given as long.
     NotRenewed {
         /// For how long it has not been renewed.
         since: Millis,
@@ -124,7 +141,9 @@ impl Course {
             polled_at: at,
             term,
             renewed_at: None,
+            renewed_with: None,
             low_polls: 0,
+            low_at: at,
             unrenewed_since: None,
             overdue_since: None,
         };
@@ -133,49 +152,84 @@ impl Course {
     }
 
     fn next(&mut self, at: Timestamp, term: Term, answer: &LeaseTtl) {
-        let expected = self.end();
-        let comparable = self.is_alive() && self.granted == answer.granted;
-        let refreshed = self.term != term;
-        let unrenewed = (self.low_polls >= FALLING).then(|| self.unrenewed_since.unwrap_or(self.full_at()));
+        let before = *self;
         self.granted = answer.granted;
         self.remaining = answer.remaining;
         self.polled_at = at;
         self.term = term;
-        if self.is_alive() && comparable {
-            let raised = self.end() - expected > GRAIN;
-            if raised && refreshed {
+        if self.was_raised(&before) {
+            if before.term == term {
+                self.note_renewal(&before);
+            } else {
                 // A new leader gives every lease its full time again (lessor.go, `Promote`). That
                 // is no renewal, and a client that was dead before still is.
-                self.unrenewed_since = unrenewed;
-            } else if raised {
-                self.renewed_at = Some(self.full_at());
-                self.unrenewed_since = None;
+                self.unrenewed_since = before.is_falling().then(|| before.unrenewed_since());
             }
         }
         self.note_level();
     }
 
+    /// Whether there is more time than was left by the poll before. A raise of less than the
+    /// grain shows when a poll comes well after the other and names more seconds nevertheless.
+    fn was_raised(&self, before: &Self) -> bool {
+        let comparable = self.is_counted() && before.is_counted() && self.granted == before.granted;
+        let apart = self.polled_at - before.polled_at;
+        comparable && (self.end() - before.end() > GRAIN || self.remaining > before.remaining && apart >= APART)
+    }
+
+    fn note_renewal(&mut self, before: &Self) {
+        self.renewed_at = Some(self.full_at());
+        self.unrenewed_since = None;
+        self.low_polls = 0;
+        // Between polls that are far apart there may have been several.
+        if (self.polled_at - before.polled_at).0 <= self.granted_time().0 / 3 {
+            self.renewed_with = Some(before.end() - self.full_at());
+        }
+    }
+
     fn note_level(&mut self) {
-        let low = self.is_alive() && self.remaining.saturating_mul(5) < self.granted.saturating_mul(3);
-        self.low_polls = match self.unrenewed_since {
-            Some(_) => FALLING,
-            None if low => self.low_polls.saturating_add(1),
-            None => 0,
-        };
+        if self.unrenewed_since.is_some() {
+            self.low_polls = FALLING;
+        } else if !self.is_low() {
+            self.low_polls = 0;
+        } else if self.low_polls == 0 || self.polled_at - self.low_at >= APART {
+            self.low_polls = self.low_polls.saturating_add(1);
+            self.low_at = self.polled_at;
+        }
         self.overdue_since = match self.overdue_since {
             _ if self.granted <= 0 || self.remaining > 0 => None,
+            // It got more time since, and that is up too.
+            Some(since) if self.remaining < 0 && self.end() - since > GRAIN => Some(self.end()),
             Some(since) => Some(since),
             None => Some(self.end()),
         };
     }
 
-    /// Whether the last answer named a time that can be counted down.
-    const fn is_alive(&self) -> bool {
-        self.granted > 0 && self.remaining > 0 && self.remaining < FOREVER
+    /// Whether so little is left that a renewal is missing: below three fifths, and later than a
+    /// client may be. Of a whole second that etcd leaves out nothing is known.
+    fn is_low(&self) -> bool {
+        let granted = self.granted_time().0;
+        let usual = (granted / 5 * 3).min(granted / 3 * 2 - LATE.0);
+        let low = self.renewed_with.map_or(usual, |with| usual.min(with.0 - LATE.0));
+        self.is_counted() && Millis::from_secs(self.remaining + 1).0 <= low
+    }
+
+    /// Whether two polls showed that nobody renews it.
+    const fn is_falling(&self) -> bool {
+        self.low_polls >= FALLING
+    }
+
+    /// Whether the last answer named a time that is counted down.
+    const fn is_counted(&self) -> bool {
+        self.granted > 0 && self.remaining < FOREVER
     }
 
     const fn is_gone(&self) -> bool {
         self.granted <= 0 && self.remaining < 0
+    }
+
+    const fn granted_time(&self) -> Millis {
+        Millis::from_secs(self.granted)
     }
 
     /// When its time is up by the last poll.
@@ -185,7 +239,22 @@ impl Course {
 
     /// When it had its full time: the last renewal, grant or refresh.
     fn full_at(&self) -> Timestamp {
-        self.polled_at - Millis::from_secs(self.granted - self.remaining)
+        self.overdue_since.unwrap_or(self.end()) - self.granted_time()
+    }
+
+    fn unrenewed_since(&self) -> Timestamp {
+        self.unrenewed_since.unwrap_or(self.full_at())
+    }
+
+    /// Since when it is surely overdue.
+    fn overdue_since(&self) -> Option<Timestamp> {
+        self.overdue_since.filter(|&since| self.remaining < 0 || self.polled_at - since >= SURELY)
+    }
+
+    /// Whether the last poll still says something: a client that renews does so within a third of
+    /// the time.
+    fn is_fresh(&self, now: Timestamp) -> bool {
+        now.since(self.polled_at) <= FRESH.max(Millis(self.granted_time().0 / 3))
     }
 
     fn state(&self, now: Timestamp) -> TtlState {
@@ -196,7 +265,7 @@ impl Course {
         if self.remaining >= FOREVER {
             return TtlState::Unknown;
         }
-        match self.overdue_since {
+        match self.overdue_since() {
             Some(since) => TtlState::Overdue { granted: self.granted, by: now.since(since), age },
             None => {
                 TtlState::Live { granted: self.granted, polled: self.remaining, remaining: self.end().since(now), age }
@@ -208,8 +277,9 @@ impl Course {
         if self.is_gone() || self.remaining >= FOREVER {
             return Renewal::Unknown;
         }
-        if self.overdue_since.is_some() || self.low_polls >= FALLING {
-            return Renewal::NotRenewed { since: now.since(self.unrenewed_since.unwrap_or(self.full_at())) };
+        if self.overdue_since().is_some() || self.is_falling() {
+            let since = now.since(self.unrenewed_since());
+            return if self.is_fresh(now) { Renewal::NotRenewed { since } } else { Renewal::Unknown };
         }
         self.renewed_at.map_or(Renewal::Unknown, |at| Renewal::Renewed { ago: now.since(at) })
     }
@@ -266,6 +336,36 @@ impl Leases {
     /// The leases whose time is up first, with when.
     pub fn soonest(&self) -> impl Iterator<Item = (Timestamp, LeaseId)> {
         self.ends.iter().copied()
+    }
+
+    /// How much time it was granted; `None` before it was asked, and when it is gone.
+    pub fn granted(&self, id: LeaseId) -> Option<Millis> {
+        self.course(id).filter(|course| course.granted > 0).map(Course::granted_time)
+    }
+
+    /// When it last had its full time, by the last poll: granted, renewed, or refreshed by a new
+    /// leader. Up to a second early.
+    pub fn full_at(&self, id: LeaseId) -> Option<Timestamp> {
+        self.course(id).filter(|course| course.is_counted()).map(Course::full_at)
+    }
+
+    /// Whether it was ever seen to be renewed.
+    pub fn was_renewed(&self, id: LeaseId) -> bool {
+        self.course(id).is_some_and(|course| course.renewed_at.is_some())
+    }
+
+    /// The leases that hang on nothing that is known, each with the time it was granted and
+    /// whether a renewal is missing by the last poll; those that were asked.
+    pub fn keyless(&self) -> impl Iterator<Item = (LeaseId, Millis, bool)> {
+        self.known.iter().filter(|(_, lease)| lease.keys.is_empty()).filter_map(|(&id, lease)| {
+            let course = lease.course.as_deref().filter(|course| course.is_counted())?;
+            Some((id, course.granted_time(), course.is_low()))
+        })
+    }
+
+    /// The leases that more than one known key hangs on, in no order that means anything.
+    pub fn shared(&self) -> impl Iterator<Item = LeaseId> {
+        self.known.iter().filter(|(_, lease)| lease.keys.len() > 1).map(|(&id, _)| id)
     }
 
     /// Whether it was polled yet.
@@ -455,6 +555,71 @@ mod tests {
             poll(&mut leases, second * 1_000, 1, 60, 60 - second % 20);
             assert!(!matches!(leases.renewal(L, Timestamp(second * 1_000)), Renewal::NotRenewed { .. }), "{second}");
         }
+    }
+
+    #[test]
+    fn a_short_lease_that_is_kept_is_neither_called_dead_nor_overdue() {
+        // Polled once a second, late by up to 0.9 s, and renewed as Go's client does: at the first
+        // tick of half a second after a third of the time, and a little late.
+        for (granted, every) in [(2_i64, 1_000_i64), (3, 1_000), (4, 1_500), (5, 2_000), (7, 2_500), (10, 3_500)] {
+            let mut leases = leases();
+            for second in 0..600_i64 {
+                let now = second * 1_000 + second * 37 % 900;
+                let renewed = now - now % every - (now / every % 3) * 100;
+                let left = (granted * 1_000 - (now - renewed)).max(0) / 1_000;
+                poll(&mut leases, now, 1, granted, left);
+                let at = Timestamp(now + 900);
+                assert!(!matches!(leases.renewal(L, at), Renewal::NotRenewed { .. }), "{granted}s at {now}: {left}");
+                assert!(!matches!(leases.ttl(L, at), TtlState::Overdue { .. }), "{granted}s at {now}: {left}");
+            }
+        }
+    }
+
+    #[test]
+    fn two_polls_within_a_moment_are_one() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 60, 20);
+        poll(&mut leases, 40, 3, 60, 20);
+        assert_eq!(leases.renewal(L, Timestamp(40)), Renewal::Unknown);
+        poll(&mut leases, 1_000, 3, 60, 19);
+        assert_eq!(leases.renewal(L, Timestamp(1_000)), Renewal::NotRenewed { since: Millis(41_000) });
+    }
+
+    #[test]
+    fn a_client_that_renews_late_as_a_rule_is_called_dead_later() {
+        let mut leases = leases();
+        let left = |second: i64| 15 - second % 12;
+        for second in 0..60 {
+            poll(&mut leases, second * 1_000, 3, 15, left(second));
+            let dead = matches!(leases.renewal(L, Timestamp(second * 1_000)), Renewal::NotRenewed { .. });
+            assert!(!dead || second < 12, "{second}");
+        }
+        for (second, left) in [(72, 3), (73, 2), (74, 1)] {
+            poll(&mut leases, second * 1_000, 3, 15, left);
+        }
+        poll(&mut leases, 75_000, 3, 15, 0);
+        assert!(matches!(leases.renewal(L, Timestamp(75_000)), Renewal::NotRenewed { .. }));
+    }
+
+    #[test]
+    fn an_old_poll_says_nothing_of_now() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 60, 30);
+        poll(&mut leases, 1_000, 3, 60, 29);
+        assert!(matches!(leases.renewal(L, Timestamp(20_000)), Renewal::NotRenewed { .. }));
+        assert_eq!(leases.renewal(L, Timestamp(22_000)), Renewal::Unknown);
+    }
+
+    #[test]
+    fn no_second_left_is_overdue_when_it_stays_so() {
+        let mut leases = leases();
+        for second in 0..10 {
+            poll(&mut leases, second * 1_000, 1, 60, 0);
+            assert!(matches!(leases.ttl(L, Timestamp(second * 1_000)), TtlState::Live { .. }), "{second}");
+        }
+        poll(&mut leases, 10_000, 1, 60, 0);
+        let overdue = TtlState::Overdue { granted: 60, by: Millis(10_000), age: Millis(0) };
+        assert_eq!(leases.ttl(L, Timestamp(10_000)), overdue);
     }
 
     #[test]

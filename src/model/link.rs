@@ -10,6 +10,8 @@ pub struct Link {
     pub state: LinkState,
     /// Since when it is in this state.
     pub since: Timestamp,
+    /// Since when nothing can be reached, over all tries; `None` while something can.
+    pub lost_since: Option<Timestamp>,
     /// The cluster that answers.
     pub cluster_id: Option<ClusterId>,
     /// The cluster that answered at this address before, when it was another one.

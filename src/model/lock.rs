@@ -123,18 +123,18 @@ impl History {
         self.marked = self.holds.len();
     }
 
-    /// Puts what a replay showed of the marked stretch where it belongs. Both histories were one
+    /// Puts what a fill showed of the marked stretch where it belongs. Both histories were one
     /// when it was marked. `held` are the tokens of those who hold now; a hold that is none of
-    /// them, and whose end the replay did not come to, has ended `unseen`.
-    pub(super) fn fill_in(&mut self, replayed: &Self, held: &[Revision], unseen: End) {
+    /// them, and whose end the fill did not come to, has ended `unseen`.
+    pub(super) fn fill_in(&mut self, filled: &Self, held: &[Revision], unseen: End) {
         let mut later = self.holds.split_off(self.marked.min(self.holds.len()));
-        let told: Vec<_> = replayed.holds.iter().collect();
-        let (before, meanwhile) = told.split_at(replayed.marked.min(told.len()));
+        let told: Vec<_> = filled.holds.iter().collect();
+        let (before, meanwhile) = told.split_at(filled.marked.min(told.len()));
         // Either may have forgotten some of the oldest.
         for (known, told) in self.holds.iter_mut().rev().zip(before.iter().rev()) {
             known.ended = told.ended.or(known.ended);
         }
-        // What ended by then the replay knows better: a list shows a queue page by page. Who held
+        // What ended by then the fill knows better: a list shows a queue page by page. Who held
         // before, and was first noted when that ended, is in both.
         later.retain(|hold| {
             let same = |told: &&Hold| (told.create_revision, told.began) == (hold.create_revision, hold.began);

@@ -50,7 +50,7 @@ pub enum What {
     /// An alarm was raised (`true`) or is gone.
     Alarm(Alarm, bool),
     /// Events between two revisions were never seen: compacted, or another store answers. What
-    /// is replayed later makes the gap shorter; filled, it begins where it ends.
+    /// is filled later makes the gap shorter; filled, it begins where it ends.
     Gap {
         /// The last revision seen before.
         from: Revision,

@@ -5,6 +5,7 @@
 //! and what it lists is made from them by [`Ui::settle`].
 
 mod cursor;
+pub mod dialog;
 mod filter;
 mod lang;
 mod line;
@@ -15,6 +16,7 @@ mod prompt;
 mod raft;
 mod refresh;
 
+use crate::domain::write::WriteId;
 use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
 use crate::input::keymap::Context;
 use crate::input::{Extent, Pane, Screen, Sort};
@@ -22,6 +24,7 @@ use crate::input::{Extent, Pane, Screen, Sort};
 use super::{Facts, KeyView, LockIx, LockView};
 
 pub use cursor::{Cursor, Position};
+pub use dialog::Dialog;
 pub use filter::Filter;
 pub use lang::Lang;
 pub use line::Line;
@@ -52,6 +55,12 @@ pub struct Ui {
     pub came_from: Screen,
     /// What lies on top of the screen.
     pub layer: Layer,
+    /// The dialog before a write, which lies on top of everything.
+    pub dialog: Option<Box<Dialog>>,
+    /// The write that is being carried out, whether or not its dialog was left.
+    pub writing: Option<WriteId>,
+    /// How many dialogs were opened.
+    pub writes: u64,
     /// The line that is being typed.
     pub prompt: Option<Prompt>,
     /// The commands that were typed.
@@ -138,7 +147,14 @@ impl Ui {
     /// where clients play more of them.
     pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
         use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
+        use Context::{Dialog, DialogEmpty, DialogRead};
         use Context::{Leases, Lock, Locks, Log, Members, Playground};
+        match &self.dialog {
+            Some(dialog) if dialog.wants_y() => return &[Dialog, Typing, Anywhere],
+            Some(dialog) if dialog.is_typed_in() => return &[DialogEmpty, Dialog, Typing, Anywhere],
+            Some(_) => return &[DialogRead, DialogEmpty, Dialog, Anywhere],
+            None => {}
+        }
         match (&self.prompt, &self.layer, self.screen) {
             (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
             (Some(_), ..) => &[Typing, Anywhere],
@@ -179,6 +195,9 @@ impl Ui {
 
     /// The pane that has the focus.
     pub fn focused(&self) -> Pane {
+        if self.dialog.is_some() {
+            return Pane::Dialog;
+        }
         if matches!(self.layer, Layer::Help { .. }) {
             return Pane::Help;
         }

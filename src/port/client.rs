@@ -144,6 +144,22 @@ impl Client {
         self.call(to, call, || format!("hand the lead over to member {to}")).await.map(drop)
     }
 
+    /// Disarms an alarm.
+    ///
+    /// # Errors
+    /// When the call fails. An alarm that is not raised is no error.
+    pub async fn disarm(&self, alarm: Alarm) -> Result<(), PortError> {
+        let call = |Alarm { member, kind }| {
+            let mut client = self.shared.etcd.maintenance_client();
+            async move {
+                let mut options = etcd_client::AlarmOptions::new();
+                options.with_member(member.0);
+                client.alarm(etcd_client::AlarmAction::Deactivate, convert::alarm_type(kind), Some(options)).await
+            }
+        };
+        self.call(alarm, call, || format!("disarm {} of member {}", alarm.kind.name(), alarm.member)).await.map(drop)
+    }
+
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
         Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }

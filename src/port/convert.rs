@@ -112,6 +112,15 @@ pub(super) fn alarm_kind(number: i32) -> Option<AlarmKind> {
     }
 }
 
+/// The number etcd has for an alarm; that of none for one this version does not know.
+pub(super) const fn alarm_type(kind: AlarmKind) -> etcd_client::AlarmType {
+    match kind {
+        AlarmKind::NoSpace => etcd_client::AlarmType::Nospace,
+        AlarmKind::Corrupt => etcd_client::AlarmType::Corrupt,
+        AlarmKind::Other(_) => etcd_client::AlarmType::None,
+    }
+}
+
 pub(super) fn range_options(ask: &Range) -> GetOptions {
     let mut options = GetOptions::new()
         .with_range(&*ask.range.end)

@@ -76,12 +76,12 @@ impl Journal {
                     _ => Vec::new(),
                 }
             }
-            Observation::ReplayEnded { through, why: Some(why) } => vec![Line::Warn(format!(
+            Observation::FillEnded { through, why: Some(why) } => vec![Line::Warn(format!(
                 "what was missed is told up to revision {}, the rest is not: {}",
                 grouped(through.0),
                 escape_text(why)
             ))],
-            Observation::ReplayEnded { through, why: None } => {
+            Observation::FillEnded { through, why: None } => {
                 vec![Line::Info(format!("what was missed is told, up to revision {}", grouped(through.0)))]
             }
             Observation::LeasesPolled(cost) => self.polled(*cost),

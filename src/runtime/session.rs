@@ -317,6 +317,11 @@ impl Session {
                     }
                     Ok(())
                 }
+                Effect::LeaseKeys(_) | Effect::Write { .. } => {
+                    debug!("nothing here carries out writes yet");
+                    Ok(())
+                }
+                Effect::CopyCommand(command) => self.terminal.copy(&view::text::command(&command)),
                 Effect::Copy(text) => self.terminal.copy(&text),
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {

@@ -11,10 +11,10 @@ use std::time::Duration;
 use futures::FutureExt;
 use tokio::time::{Instant, sleep_until};
 
+use super::fill::next_step;
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::memory::State;
-use super::replay::next_step;
 use super::session::{Cut, Reopen, Session};
 use super::watches::{Open, as_changes};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
@@ -107,7 +107,7 @@ impl Session<'_> {
                 }
                 () = until(wake) => {}
                 // What is long past waits for everything else.
-                step = next_step(&mut open.replay), if open.lister.is_none() => self.replayed(&mut open, step).await?,
+                step = next_step(&mut open.fill), if open.lister.is_none() => self.filled(&mut open, step).await?,
             }
         }
     }
@@ -166,7 +166,7 @@ impl Session<'_> {
             self.memory.told = Some(oldest);
             open.sequencer.start_at(oldest);
         }
-        self.replay_skipped(open);
+        self.fill_skipped(open);
         open.aside = 0;
         for (watch, changes) in mem::take(&mut open.raw) {
             self.sort_out(open, course, watch, changes).await?;

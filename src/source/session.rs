@@ -1,6 +1,6 @@
 //! One connection from greeting to loss: is it the store we knew, has it a leader, and keep
 //! its watches open. Which watches those are is in [`super::watches`], what happens on them in
-//! [`super::flow`], and how what was skipped is told afterwards in [`super::replay`].
+//! [`super::flow`], and how what was skipped is told afterwards in [`super::fill`].
 
 use std::collections::VecDeque;
 use std::convert::Infallible;

@@ -10,9 +10,9 @@ use futures::future::join_all;
 use tokio::time::{Instant, timeout};
 
 use super::cover;
+use super::fill::Fill;
 use super::list::Lister;
 use super::memory::State;
-use super::replay::Replay;
 use super::sequence::Sequencer;
 use super::session::{Cut, Reopen, Session};
 use crate::domain::{KeyEvent, KeyRange, Revision};
@@ -41,7 +41,7 @@ pub(super) struct Open {
     /// How many changes those are.
     pub aside: usize,
     /// What tells what was skipped, while it does.
-    pub replay: Option<Replay>,
+    pub fill: Option<Fill>,
 }
 
 impl Open {
@@ -68,7 +68,7 @@ impl Session<'_> {
             lister: None,
             raw: Vec::new(),
             aside: 0,
-            replay: None,
+            fill: None,
         };
         let Some(first) = asking.pop_front() else { return Ok(Some(open)) };
         let mut pending = VecDeque::from([first.id]);

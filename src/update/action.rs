@@ -7,7 +7,7 @@ use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
 
-use super::{copying, faults, moving, navigating, play, pointer, raft, typing};
+use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, typing};
 
 /// Takes in what a person did, given where things were drawn when it was done.
 pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
@@ -22,7 +22,7 @@ pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
         Input::Key(chord) => key(model, chord),
         Input::Mouse(mouse) => pointer::mouse(model, mouse, hits),
         Input::Paste(text) => {
-            typing::insert(model, &text);
+            insert(model, &text);
             Effects::new()
         }
         Input::Resize(columns, rows) => {
@@ -41,16 +41,26 @@ fn key(model: &mut Model, chord: Chord) -> Effects {
     if let Some(action) = keymap::action(model.contexts(), chord) {
         return perform(model, action);
     }
-    faults::explain(model, chord);
-    if model.ui.prompt.is_some() {
+    if model.ui.dialog.is_none() {
+        faults::explain(model, chord);
+    }
+    if model.ui.prompt.is_some() || model.ui.dialog.is_some() {
         if let Some(char) = chord.typed() {
-            typing::insert(model, char.encode_utf8(&mut [0; 4]));
+            insert(model, char.encode_utf8(&mut [0; 4]));
         }
     } else if model.ui.layer == Layer::Copy {
         // A key that copies nothing takes the question away.
         model.ui.layer = Layer::None;
     }
     Effects::new()
+}
+
+/// Puts text where one types.
+fn insert(model: &mut Model, text: &str) {
+    match &mut model.ui.dialog {
+        Some(dialog) => dialog::insert(dialog, text),
+        None => typing::insert(model, text),
+    }
 }
 
 /// Does what a key, a click or a command asks for.
@@ -122,6 +132,7 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return vec![Effect::Quit],
+        Action::Edit(edit) if ui.dialog.is_some() => return dialog::edit(model, edit),
         Action::Edit(edit) => return typing::edit(model, edit),
         Action::NextNode => raft::next_node(model, 1),
         Action::PreviousNode => raft::next_node(model, -1),
@@ -142,6 +153,8 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
             ui.play.expectations = !ui.play.expectations;
             ui.focus = ui.play.expectations.then_some(crate::input::Pane::Expected);
         }
+        Action::Write(wish) => return dialog::wish(model, wish),
+        Action::CopyCommand => return copying::command(model),
     }
     Effects::new()
 }

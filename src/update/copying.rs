@@ -19,6 +19,14 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
     vec![Effect::Copy(text)]
 }
 
+/// Copies the command that the open dialog shows.
+pub fn command(model: &mut Model) -> Effects {
+    let Some(dialog) = &model.ui.dialog else { return Effects::new() };
+    let command = dialog.command();
+    tell(model, Notice::CommandCopied);
+    vec![Effect::CopyCommand(command)]
+}
+
 fn text(ui: &Ui, facts: &Facts, what: Copied) -> Option<String> {
     let (lock, key, lease) = selection(ui, facts);
     match what {

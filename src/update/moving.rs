@@ -83,7 +83,8 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => None,
+        | Pane::Help
+        | Pane::Dialog => None,
     }
 }
 
@@ -106,7 +107,8 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len),
+        | Pane::Help
+        | Pane::Dialog => ui.panes.iter().find(|(shown, _)| *shown == pane).map_or(0, |(_, extent)| extent.len),
     }
 }
 
@@ -148,7 +150,8 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
         | Pane::Attention
         | Pane::Watch
         | Pane::Log
-        | Pane::Help => {}
+        | Pane::Help
+        | Pane::Dialog => {}
     }
 }
 

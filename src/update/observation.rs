@@ -1,7 +1,7 @@
 //! A fact about the cluster arrives.
 
 use crate::domain::{Alarm, Status, Timestamp};
-use crate::event::{Denied, NoStatus, Observation, Stamped, WatchLoss};
+use crate::event::{Denied, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::{Facts, MemberFacts, What};
 
 /// Takes one fact in. What is asked again and again and answered as before is no news: the
@@ -15,6 +15,10 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             if changed {
                 facts.link.since = at;
             }
+            facts.link.lost_since = match state {
+                LinkState::Retrying { .. } => facts.link.lost_since.or(Some(at)),
+                LinkState::Connecting | LinkState::Live { .. } => None,
+            };
             facts.link.state = state;
             changed
         }
@@ -50,20 +54,23 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             facts.see_revision(revision);
             facts.link.revision != before
         }
-        // A broken connection loses nothing: the watch resumes where it stopped. What a fault or an
-        // order led to is told to the person; of the rest the next picture tells.
+        // A broken connection loses nothing: the watch resumes where it stopped. What a fault, an
+        // order or a write led to is told to the person; of the rest the next picture tells, or
+        // the watch.
         Observation::WatchLost(WatchLoss::Transport { .. })
         | Observation::FaultDone(..)
-        | Observation::OrderDone(..) => false,
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
         Observation::WatchLost(WatchLoss::Skipped { .. }) => {
             facts.skip_history();
             true
         }
-        Observation::Replayed(changes) => {
-            facts.take_replayed(at, changes);
+        Observation::Filled(changes) => {
+            facts.take_filled(at, changes);
             false
         }
-        Observation::ReplayEnded { through, .. } => facts.end_replay(through),
+        Observation::FillEnded { through, .. } => facts.end_fill(through),
         Observation::Past { lock, part } => facts.take_past_part(at, &lock, part),
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();

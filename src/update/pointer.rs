@@ -1,7 +1,8 @@
 //! The mouse: clicks do what keys do, the wheel scrolls what lies under it.
 
 use crate::effect::Effects;
-use crate::input::{Hits, Mouse, MouseKind, Pane, Target};
+use crate::input::keymap::Context;
+use crate::input::{Hits, Mouse, MouseKind, Pane, Target, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, queue};
 
@@ -14,11 +15,30 @@ const WHEEL: isize = 3;
 /// Takes in what the mouse did.
 pub fn mouse(model: &mut Model, mouse: Mouse, hits: &Hits) -> Effects {
     let pane = hits.pane_at(mouse.column, mouse.row);
+    if model.ui.dialog.is_some() {
+        return mouse_in_dialog(model, mouse.kind, pane, hits.at(mouse.column, mouse.row));
+    }
     match (mouse.kind, pane) {
         (MouseKind::Press, _) => click(model, hits.at(mouse.column, mouse.row)),
         (MouseKind::WheelUp, Some(pane)) => scroll(model, pane, -WHEEL),
         (MouseKind::WheelDown, Some(pane)) => scroll(model, pane, WHEEL),
         (MouseKind::WheelUp | MouseKind::WheelDown, None) => Effects::new(),
+    }
+}
+
+/// With a dialog on top, the mouse reaches what lies in it and the hints of its keys.
+fn mouse_in_dialog(model: &mut Model, kind: MouseKind, pane: Option<Pane>, target: Option<&Target>) -> Effects {
+    match (kind, target) {
+        (MouseKind::Press, Some(Target::Do(action))) => {
+            let is_offered = model.contexts().iter().flat_map(|&context| keymap::of(context)).any(|row| {
+                // What is offered everywhere is not a part of the dialog.
+                row.context != Context::Anywhere && row.action == *action
+            });
+            if is_offered { perform(model, *action) } else { Effects::new() }
+        }
+        (MouseKind::WheelUp, _) if pane == Some(Pane::Dialog) => scroll(model, Pane::Dialog, -WHEEL),
+        (MouseKind::WheelDown, _) if pane == Some(Pane::Dialog) => scroll(model, Pane::Dialog, WHEEL),
+        _ => Effects::new(),
     }
 }
 

@@ -103,6 +103,11 @@ impl World {
         update(&mut self.model, Event::Tick(self.now))
     }
 
+    /// Lets time pass that nobody tells the model of.
+    pub fn let_pass(&mut self, ms: i64) {
+        self.now = self.now + Millis(ms);
+    }
+
     pub const fn now(&self) -> Timestamp {
         self.now
     }

@@ -6,6 +6,8 @@ use crate::input::Screen;
 use crate::model::Model;
 use crate::model::rebuilt::own_range;
 
+use super::dialog;
+
 /// Moves the model to `now`, and asks for the lease polls that are due.
 pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     // What is visible matters only when there is something to ask.
@@ -13,12 +15,9 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     let visible = if asks { model.ui.visible_leases(model.shown()) } else { Vec::new() };
     let due = model.live_mut().pass_time(now, &visible);
     model.settle(now);
-    let mut effects = Effects::new();
-    if !due.is_empty() {
-        effects.push(Effect::PollLeases(due));
-    }
-    effects.extend(read_past(model));
-    effects
+    let polls = (!due.is_empty()).then_some(Effect::PollLeases(due));
+    let past = read_past(model);
+    polls.into_iter().chain(past).chain(dialog::tick(model)).collect()
 }
 
 /// Has the past of the lock read that is open, once.
@@ -32,10 +31,12 @@ fn read_past(model: &mut Model) -> Option<Effect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::LeaseId;
-    use crate::event::{Observation, Past};
+    use crate::domain::{LeaseId, Millis, Value};
+    use crate::event::{LeasePollCost, Observation, Past};
     use crate::input::Pane;
-    use crate::update::testing::{World, lease_of};
+    use crate::model::Severity;
+    use crate::model::findings::Thresholds;
+    use crate::update::testing::{START, World, lease_of};
 
     /// The leases of the burst that is due.
     fn burst(world: &mut World) -> Vec<LeaseId> {
@@ -116,5 +117,84 @@ mod tests {
         let mut world = world(5);
         world.keys("6");
         assert_eq!(world.model.ui.visible_leases(world.model.shown()), []);
+    }
+
+    fn codes(model: &Model) -> Vec<&'static str> {
+        model.diagnosis().codes(b"/a")
+    }
+
+    const COST: LeasePollCost = LeasePollCost { asked: 1, failed: 0, took: Millis(1) };
+
+    /// A world whose only lock is in order.
+    fn sound() -> World {
+        let mut world = World::new(&[("/a", 1)]);
+        world.ttl(lease_of("/a", 0), 60, 50);
+        world.pass(1_000);
+        world
+    }
+
+    #[test]
+    fn a_change_is_looked_at_within_half_a_second_and_no_sooner() {
+        let mut world = sound();
+        assert_eq!(codes(&world.model), [""; 0]);
+        world.ttl(lease_of("/a", 0), 60, -3);
+        world.pass(100);
+        assert_eq!(codes(&world.model), [""; 0], "the last look is no half second ago");
+        assert!(world.model.next_tick().is_some_and(|at| at <= START + Millis(1_500)));
+        world.pass(400);
+        assert_eq!(codes(&world.model), ["lease-overdue"]);
+        assert_eq!(world.model.diagnosis().severity(b"/a"), Some(Severity::Error));
+    }
+
+    #[test]
+    fn what_is_frozen_is_diagnosed_as_it_stood() {
+        let mut world = sound();
+        world.keys(" ");
+        world.ttl(lease_of("/a", 0), 60, -3);
+        world.pass(10_000);
+        assert_eq!(codes(&world.model), [""; 0]);
+        world.keys(" ");
+        world.pass(1_000);
+        assert_eq!(codes(&world.model), ["lease-overdue"]);
+    }
+
+    #[test]
+    fn what_time_alone_changes_is_looked_at_when_the_program_is_awake_anyhow() {
+        let mut world = sound();
+        world.ttl(lease_of("/a", 0), 60, 30);
+        world.let_pass(1_000);
+        world.ttl(lease_of("/a", 0), 60, 29);
+        world.pass(1_000);
+        let left = |world: &World| world.model.diagnosis().findings()[0].evidence.value("remaining").cloned();
+        assert_eq!(left(&world), Some(Value::Length(Millis(28_000))));
+        let version = world.model.live().version();
+        // How fast a poll was answered is no news.
+        for after in [4_000, 1_000] {
+            world.let_pass(after);
+            world.observe(Observation::LeasesPolled(COST));
+        }
+        assert_eq!(world.model.live().version(), version, "no fact changed");
+        assert_eq!(left(&world), Some(Value::Length(Millis(23_000))));
+    }
+
+    #[test]
+    fn an_idle_world_is_not_woken_for_its_diagnosis() {
+        let mut world = World::new(&[]);
+        world.observe(Observation::LeaseList(vec![]));
+        world.pass(1_000);
+        assert_eq!(world.model.next_tick(), None);
+        assert_eq!(world.model.next_frame(world.now()), None);
+    }
+
+    #[test]
+    fn nobody_looks_when_nobody_wants_to_know() {
+        let mut world = sound();
+        world.model.diagnose_by(None);
+        world.ttl(lease_of("/a", 0), 60, -3);
+        world.pass(10_000);
+        assert_eq!(codes(&world.model), [""; 0]);
+        world.model.diagnose_by(Some(Thresholds::default()));
+        world.pass(0);
+        assert_eq!(codes(&world.model), ["lease-overdue"]);
     }
 }

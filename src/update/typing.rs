@@ -2,6 +2,7 @@
 
 use crate::domain::play::ClientId;
 use crate::domain::raft::NodeId;
+use crate::domain::write::Write;
 use crate::effect::Effects;
 use crate::input::action::Edit;
 use crate::input::command::{self, Command, Direction, Names};
@@ -10,7 +11,7 @@ use crate::model::ui::{Layer, Notice, Purpose};
 
 use super::action::{perform, tell, use_theme};
 use super::navigating::{open_named, set_filter};
-use super::{faults, play};
+use super::{dialog, faults, play};
 
 /// Puts text into the line, if one is being typed.
 pub fn insert(model: &mut Model, text: &str) {
@@ -23,7 +24,7 @@ pub fn insert(model: &mut Model, text: &str) {
 
 /// Changes the line, uses it, or gives it up.
 pub fn edit(model: &mut Model, edit: Edit) -> Effects {
-    let (nodes, leader, clients) = (nodes(model), leader(model), clients(model));
+    let (nodes, leader, clients, members) = (nodes(model), leader(model), clients(model), members(model));
     let (facts, ui) = model.shown_and_ui();
     let Some(prompt) = &mut ui.prompt else { return Effects::new() };
     match edit {
@@ -33,7 +34,7 @@ pub fn edit(model: &mut Model, edit: Edit) -> Effects {
             let rows = ui.lock_order.rows().iter();
             let names = rows.filter_map(|&ix| std::str::from_utf8(facts.lock(ix)?.name()).ok());
             let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
-            prompt.complete(Names { themes: &ui.themes, nodes, leader, clients }, names);
+            prompt.complete(Names { themes: &ui.themes, nodes, leader, clients, members: &members }, names);
         }
         Edit::Earlier => prompt.earlier(&ui.typed),
         Edit::Later => prompt.later(&ui.typed),
@@ -77,9 +78,9 @@ fn accept(model: &mut Model) -> Effects {
     if !line.trim().is_empty() {
         model.ui.typed.remember(line);
     }
-    let (nodes, leader, clients) = (nodes(model), leader(model), clients(model));
+    let (nodes, leader, clients, members) = (nodes(model), leader(model), clients(model), members(model));
     let (nodes, clients) = (nodes.as_deref(), clients.as_deref());
-    match command::parse(line, Names { themes: &model.ui.themes, nodes, leader, clients }) {
+    match command::parse(line, Names { themes: &model.ui.themes, nodes, leader, clients, members: &members }) {
         Ok(None) => Effects::new(),
         Ok(Some(command)) => {
             // What went wrong before is over when the next command works.
@@ -111,6 +112,12 @@ fn clients(model: &Model) -> Option<Vec<ClientId>> {
     Some(play.clients().iter().map(|client| client.id).collect())
 }
 
+/// The names of the members, or their ids where they have none.
+fn members(model: &Model) -> Vec<String> {
+    let members = model.live().cluster.members().iter().map(|known| &known.member);
+    members.map(|member| if member.name.is_empty() { member.id.to_string() } else { member.name.clone() }).collect()
+}
+
 fn carry_out(model: &mut Model, command: Command) -> Effects {
     match command {
         Command::Do(action) => return perform(model, action),
@@ -129,6 +136,9 @@ fn carry_out(model: &mut Model, command: Command) -> Effects {
         Command::Lock(name) => open_named(model, name),
         Command::Fault(fault) => return faults::cluster(model, fault),
         Command::Order(order) => return play::order(model, order),
+        Command::Revoke(lease) => return dialog::open(model, Write::Revoke { lease }),
+        Command::Release(name) => return dialog::release_named(model, &name),
+        Command::MoveLeader(name) => return dialog::move_leader_named(model, &name),
     }
     Effects::new()
 }

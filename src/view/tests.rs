@@ -405,15 +405,15 @@ fn what_was_missed_enters_the_history_without_a_time() {
     cluster.list_at(99_000, vec![named(lease(0xbb02), 85_000)]);
     let change = |revision, event| crate::event::Change { revision: Revision(revision), event };
     let gone = |key| KeyEvent::Delete { key, previous: None };
-    cluster.tell(Observation::Replayed(waiters.into_iter().map(|key| change(84_240, gone(key))).collect()));
-    cluster.tell(Observation::Replayed(vec![
+    cluster.tell(Observation::Filled(waiters.into_iter().map(|key| change(84_240, gone(key))).collect()));
+    cluster.tell(Observation::Filled(vec![
         change(84_250, gone(named(lease(0xa305), 84_190).key)),
         change(84_300, KeyEvent::Put(new.clone())),
         change(84_900, gone(new.key)),
     ]));
     cluster.press("/nightly\n\n", 120, 40);
     assert!(cluster.draw(120, 40, &plain()).text().contains("1 gap"));
-    cluster.tell(Observation::ReplayEnded { through: Revision(99_000), why: None });
+    cluster.tell(Observation::FillEnded { through: Revision(99_000), why: None });
     let text = cluster.draw(120, 40, &plain()).text();
     assert!(!text.contains("1 gap"), "{text}");
     let told: Vec<_> = text.lines().filter(|line| line.contains("replayed")).collect();

@@ -62,7 +62,11 @@ fn what_is_compacted_and_what_is_not_there_is_said() {
     assert_eq!(after.text(), "4\t/s/job/7e055af811b4bb53\t-\t2\t-\tdeleted\t/s/job/c3\twho\t-\n");
     let missing = on(&cluster, ["history", "/s/jop"]).run();
     assert_eq!(missing.code, Some(1));
-    assert!(missing.stderr.contains("there is no lock `/s/jop`") && missing.stderr.contains("/s/job"), "{}", missing.stderr);
+    assert!(
+        missing.stderr.contains("there is no lock `/s/jop`") && missing.stderr.contains("/s/job"),
+        "{}",
+        missing.stderr
+    );
     let future = on(&cluster, ["history", "/s/job", "--since", "99"]).run();
     assert_eq!(future.code, Some(3));
     assert!(future.stderr.contains("revision 99 is not there yet"), "{}", future.stderr);

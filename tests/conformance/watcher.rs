@@ -82,7 +82,7 @@ impl Watcher {
         match what {
             Observation::Listed(_) => self.pages += 1,
             Observation::Watched(_) => {}
-            Observation::Replayed(changes) => self.late.extend(changes),
+            Observation::Filled(changes) => self.late.extend(changes),
             other => self.seen.push(other),
         }
     }
@@ -122,7 +122,7 @@ impl Watcher {
     /// Up to which revision what was skipped was told, and why no further, once that is over.
     pub fn replay_end(&self) -> Option<(i64, Option<&str>)> {
         self.seen.iter().find_map(|what| match what {
-            Observation::ReplayEnded { through, why } => Some((through.0, why.as_deref())),
+            Observation::FillEnded { through, why } => Some((through.0, why.as_deref())),
             _ => None,
         })
     }

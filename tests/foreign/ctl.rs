@@ -1,7 +1,8 @@
 //! etcdctl, pointed at a cluster.
 
-use std::io::{BufRead, BufReader, Lines, Write};
-use std::process::{Child, ChildStdin, ChildStdout, Command, Output, Stdio};
+use std::io::{BufRead, BufReader, Write};
+use std::process::{Child, ChildStdin, Command, Output, Stdio};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -11,6 +12,10 @@ use crate::support::served::{Cluster, Kind};
 
 /// How long something may take that happens by itself.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a running etcdctl may be silent, or take to end, before the test says that it hangs.
+const SILENCE: Duration = Duration::from_secs(90);
+/// How many of its lines wait to be read.
+const LINES: usize = 1024;
 
 /// Runs a test with every etcdctl found, each on an embedded cluster of three, and with the
 /// newest on three real members, all at once.
@@ -123,7 +128,13 @@ impl Ctl {
         let mut child = self.command(arguments).stdin(Stdio::piped()).spawn().expect("etcdctl runs");
         let out = child.stdout.take().expect("it is piped");
         let input = child.stdin.take();
-        Running { child, input, lines: BufReader::new(out).lines() }
+        let (read, lines) = mpsc::sync_channel(LINES);
+        std::thread::spawn(move || {
+            for line in BufReader::new(out).lines() {
+                let Ok(()) = read.send(line.expect("it is text")) else { return };
+            }
+        });
+        Running { what: format!("{}: {arguments:?}", self.what), child, input, lines }
     }
 
     /// Waits until it prints what is waited for; what it printed.
@@ -143,15 +154,25 @@ impl Ctl {
 
 /// A running etcdctl, which ends with its value.
 pub struct Running {
+    what: String,
     child: Child,
     input: Option<ChildStdin>,
-    lines: Lines<BufReader<ChildStdout>>,
+    lines: Receiver<String>,
 }
 
 impl Running {
+    /// The next line it prints; `None` when it has closed its output.
+    fn next(&self) -> Option<String> {
+        match self.lines.recv_timeout(SILENCE) {
+            Ok(line) => Some(line),
+            Err(RecvTimeoutError::Disconnected) => None,
+            Err(RecvTimeoutError::Timeout) => panic!("{}: silent for {SILENCE:?}", self.what),
+        }
+    }
+
     /// The next line it prints.
     pub fn line(&mut self) -> String {
-        self.lines.next().expect("there is a line").expect("it is text")
+        self.next().unwrap_or_else(|| panic!("{}: it ended where a line was waited for", self.what))
     }
 
     /// The next lines.
@@ -167,8 +188,8 @@ impl Running {
 
     /// Waits until it ends; what it printed until then. It has to succeed.
     pub fn ends(&mut self) -> Vec<String> {
-        let rest: Vec<_> = self.lines.by_ref().map(|line| line.expect("it is text")).collect();
-        assert!(self.child.wait().expect("it is ours").success(), "it fails: {rest:?}");
+        let rest: Vec<_> = std::iter::from_fn(|| self.next()).collect();
+        assert!(self.child.wait().expect("it is ours").success(), "{}: it fails: {rest:?}", self.what);
         rest
     }
 
@@ -185,6 +206,8 @@ impl Running {
     fn signal(&mut self, signal: rustix::process::Signal) {
         let pid = rustix::process::Pid::from_child(&self.child);
         rustix::process::kill_process(pid, signal).expect("it runs");
+        // Its output closes when it ends.
+        while self.next().is_some() {}
         self.child.wait().expect("it ends");
     }
 }

@@ -16,6 +16,9 @@ use tokio::runtime::Runtime;
 
 use super::etcd::free_port;
 
+/// How long anything may take that is done to a cluster inside this process.
+const PATIENCE: Duration = Duration::from_secs(120);
+
 /// A cluster that is served. It stops when this is dropped.
 #[derive(Debug)]
 pub struct Embedded {
@@ -151,7 +154,7 @@ fn wait_on<T: Send + 'static>(runtime: &Runtime, what: impl Future<Output = T> +
     runtime.spawn(async move {
         let _ = ended.send(what.await);
     });
-    end.recv().expect("it does not panic")
+    end.recv_timeout(PATIENCE).unwrap_or_else(|why| panic!("the embedded cluster: {why} within {PATIENCE:?}"))
 }
 
 /// The first of so many ports behind each other on which nobody listens, and which nobody else

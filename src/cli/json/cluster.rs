@@ -124,6 +124,8 @@ pub struct Info<'a> {
     pub read_only: bool,
     /// The log file.
     pub log_file: Option<String>,
+    /// The file that writes are noted in.
+    pub audit_log: Option<String>,
     /// Whether a member answered.
     pub reachable: bool,
     /// The cluster, when it answered.

@@ -15,6 +15,7 @@ pub use words::{LONGEST, MOST_ADDED, OrderError, SHORTEST_HEARTBEAT, UnknownWhom
 
 /// Something done to the clients of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Order {
     /// Something is done to one of them.
     Client(Whom, Ill),
@@ -24,6 +25,7 @@ pub enum Order {
 
 /// Whom it is done to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Whom {
     /// This client.
     Client(ClientId),
@@ -35,6 +37,7 @@ pub enum Whom {
 
 /// What is done to a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Ill {
     /// It stands still, as in a long garbage collection; the world goes on.
     Pause,
@@ -62,6 +65,7 @@ pub enum Ill {
 
 /// What an order came to.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Done {
     /// This was done to this client, whoever was named.
     Client(ClientId, Ill),

@@ -83,6 +83,7 @@ pub struct SecondPicture {
 
 /// Whether a client runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Life {
     /// It runs.
     #[default]

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 /// They are numbered as most descriptions of the recipe count them, which take comparing and
 /// watching for one step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Step {
     /// 1: choose a key and have a lease granted.
     #[default]
@@ -54,6 +55,7 @@ impl Step {
 
 /// What a client believes of its lock. What the cluster says may differ.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Belief {
     /// It takes no part.
     #[default]

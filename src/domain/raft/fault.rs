@@ -15,7 +15,7 @@ pub use words::{FaultError, LONGEST_DELAY, WORDS, Word};
 
 /// Something done to an embedded cluster or to its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum Fault {
     /// End a node as a power cut does: connections are reset, what it had to keep is kept.
     Kill(NodeId),

@@ -31,7 +31,7 @@ pub struct TraceStep {
 
 /// What happened to a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[serde(rename_all = "snake_case")]
 pub enum Waypoint {
     /// The member's API took it from a client.
     Received,

@@ -1,7 +1,7 @@
 //! The rows of the keymap.
 
 use super::{Binding, Context, Hint};
-use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace};
+use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace, Wish};
 use crate::input::{Chord, Code, Screen};
 
 const UP: Chord = Chord::plain(Code::Up);
@@ -285,6 +285,80 @@ pub const BINDINGS: &[Binding] = &[
         Action::Pace(Pace::Step),
         "Let the next thing happen in the cluster and stop its clock behind it",
     ),
+    // Writes
+    row(Context::Locks, &[key('R')], Action::Write(Wish::Revoke), "Revoke the holder's lease, after a dialog").hint(
+        48,
+        &[key('R')],
+        "revoke…",
+    ),
+    row(
+        Context::Locks,
+        &[key('D')],
+        Action::Write(Wish::Release),
+        "Release the lock: delete its holder's key, after a dialog",
+    )
+    .hint(62, &[key('D')], "release…"),
+    row(
+        Context::Lock,
+        &[key('R')],
+        Action::Write(Wish::Revoke),
+        "Revoke the lease of the selected key, after a dialog",
+    )
+    .hint(46, &[key('R')], "revoke…"),
+    row(
+        Context::Lock,
+        &[key('D')],
+        Action::Write(Wish::Release),
+        "Delete the selected key from the lock, after a dialog",
+    )
+    .hint(47, &[key('D')], "release…"),
+    row(Context::Leases, &[key('R')], Action::Write(Wish::Revoke), "Revoke the selected lease, after a dialog").hint(
+        46,
+        &[key('R')],
+        "revoke…",
+    ),
+    row(
+        Context::Members,
+        &[key('L')],
+        Action::Write(Wish::MoveLeader),
+        "Move the lead to the selected member, after a dialog",
+    )
+    .hint(31, &[key('L')], "move leader…"),
+    row(
+        Context::Members,
+        &[key('D')],
+        Action::Write(Wish::Disarm),
+        "Disarm the alarm of the selected member, or the first that is raised, after a dialog",
+    )
+    .hint(32, &[key('D')], "disarm…"),
+    row(
+        Context::Dialog,
+        &[ENTER],
+        Action::Edit(Edit::Accept),
+        "Do it, once the word was typed; close it once it is over",
+    )
+    .hint(10, &[ENTER], "confirm"),
+    row(Context::Dialog, &[ESC], Action::Edit(Edit::Cancel), "Leave the dialog; a write that runs goes on").hint(
+        5,
+        &[ESC],
+        "leave",
+    ),
+    row(Context::Dialog, &[UP], Action::Go(Motion::Up), "Scroll a row up").hint(20, &[UP, DOWN], "scroll"),
+    row(Context::Dialog, &[DOWN], Action::Go(Motion::Down), "Scroll a row down"),
+    row(Context::Dialog, &[PAGE_UP], Action::Go(Motion::PageUp), "Scroll a page up"),
+    row(Context::Dialog, &[PAGE_DOWN], Action::Go(Motion::PageDown), "Scroll a page down"),
+    row(Context::Dialog, &[ctrl('y')], Action::CopyCommand, "Copy the command that does the same").hint(
+        15,
+        &[ctrl('y')],
+        "copy command",
+    ),
+    row(Context::DialogEmpty, &[key('y')], Action::CopyCommand, "Copy the command, unless the word begins with y")
+        .hint(14, &[key('y')], "copy command"),
+    row(Context::DialogRead, &[ENTER, key('q')], Action::Edit(Edit::Cancel), "Leave the dialog"),
+    row(Context::DialogRead, &[key('k')], Action::Go(Motion::Up), "Scroll a row up"),
+    row(Context::DialogRead, &[key('j')], Action::Go(Motion::Down), "Scroll a row down"),
+    row(Context::DialogRead, &[HOME, key('g')], Action::Go(Motion::First), "Scroll to the first row"),
+    row(Context::DialogRead, &[END, key('G')], Action::Go(Motion::Last), "Scroll to the last row"),
     // Copying
     row(Context::Copy, &[key('n')], Action::CopyOne(Copied::Name), "Copy the lock's name").hint(
         1,

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use crate::domain::escape::escape;
 use crate::domain::play::{Ill, Order};
 use crate::domain::raft::{Fault, NodeId, Speed};
+use crate::domain::write::{Write, WriteResult};
 use crate::domain::{Length, Millis, Timestamp};
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
@@ -73,6 +75,30 @@ pub enum Notice {
     NoClient,
     /// The log entry at this index came of no request that is still known.
     NoWay(crate::domain::RaftIndex),
+    /// The command of a dialog went to the clipboard.
+    CommandCopied,
+    /// Writes are taken away by the settings.
+    ReadOnly,
+    /// A write is being carried out; another one has to wait.
+    WriteRuns,
+    /// The dialog of a write was left while it is carried out.
+    WriteGoesOn,
+    /// What came of a write whose dialog was left.
+    Written(Box<(Write, WriteResult)>),
+    /// What is selected has no lease that could be revoked.
+    NoLease,
+    /// No key is selected that could be deleted.
+    NothingToRelease,
+    /// There is neither a key nor a held lock of this name.
+    NoKey(String),
+    /// No member is selected.
+    NoMember,
+    /// No member is called that.
+    NoMemberNamed(String),
+    /// The member leads already.
+    LeadsAlready,
+    /// No alarm is raised.
+    NoAlarm,
 }
 
 impl Toast {
@@ -84,7 +110,7 @@ impl Toast {
 
 impl Notice {
     /// Whether it tells of something that did not work.
-    pub const fn is_error(&self) -> bool {
+    pub fn is_error(&self) -> bool {
         match self {
             Self::NothingToCopy(_)
             | Self::Command(_)
@@ -96,7 +122,16 @@ impl Notice {
             | Self::NoHeir
             | Self::NotOrdered(..)
             | Self::NeedsPlay
-            | Self::NoClient => true,
+            | Self::NoClient
+            | Self::ReadOnly
+            | Self::WriteRuns
+            | Self::NoLease
+            | Self::NothingToRelease
+            | Self::NoKey(_)
+            | Self::NoMember
+            | Self::NoMemberNamed(_)
+            | Self::NoAlarm => true,
+            Self::Written(done) => !matches!(done.1, WriteResult::Done { .. }),
             Self::Copied(_)
             | Self::Theme(_)
             | Self::Mouse(_)
@@ -110,6 +145,9 @@ impl Notice {
             | Self::NothingToFilter
             | Self::WholeRun
             | Self::RunBegins
+            | Self::CommandCopied
+            | Self::WriteGoesOn
+            | Self::LeadsAlready
             | Self::NoWay(_) => false,
         }
     }
@@ -145,7 +183,40 @@ impl fmt::Display for Notice {
             Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
             Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
             Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
+            Self::CommandCopied => f.write_str("command copied"),
+            Self::ReadOnly => f.write_str("read-only: writes are off"),
+            Self::WriteRuns => f.write_str("a write is being carried out; its outcome comes first"),
+            Self::WriteGoesOn => f.write_str("the write goes on; what comes of it is told here and in the log"),
+            Self::Written(done) => written(&done.0, &done.1, f),
+            Self::NoLease => f.write_str("there is no lease to revoke here; D deletes a key without one"),
+            Self::NothingToRelease => f.write_str("nobody holds what is selected: there is no key to delete"),
+            Self::NoKey(name) => write!(f, "neither a key nor a held lock is called `{name}`"),
+            Self::NoMember => f.write_str("no member is known yet"),
+            Self::NoMemberNamed(name) => write!(f, "no member is called `{name}`"),
+            Self::LeadsAlready => f.write_str("this member leads already"),
+            Self::NoAlarm => f.write_str("no alarm is raised"),
         }
+    }
+}
+
+/// What came of a write, in a few words.
+fn written(write: &Write, result: &WriteResult, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match result {
+        WriteResult::Done { .. } => f.write_str("done: ")?,
+        WriteResult::Changed { .. } | WriteResult::Gone | WriteResult::Refused { .. } => f.write_str("not done: ")?,
+        WriteResult::Unknown { .. } => f.write_str("UNKNOWN whether done: ")?,
+    }
+    match write {
+        Write::Revoke { lease } => write!(f, "revoke lease {lease}")?,
+        Write::Release { lock, .. } => write!(f, "release {}", escape(lock))?,
+        Write::MoveLeader { to } => write!(f, "move the lead to {to}")?,
+        Write::Disarm(alarm) => write!(f, "disarm {}", alarm.kind.name())?,
+    }
+    match result {
+        WriteResult::Done { revision, .. } => write!(f, ", at revision {revision}"),
+        WriteResult::Changed { .. } => f.write_str(": it changed before"),
+        WriteResult::Gone => f.write_str(": it was gone already"),
+        WriteResult::Refused { why } | WriteResult::Unknown { why } => write!(f, ": {why}"),
     }
 }
 

@@ -110,7 +110,7 @@ fn of_link<'a>(facts: &'a Facts, notes: &mut Vec<Note<'a>>) {
         notes.push(Note { severity: Severity::Warning, about: b"cluster".into(), text, target: None });
     }
     if link.new_gaps() > 0 {
-        let why = if facts.is_replaying() { "what was missed is being told" } else { "events were not seen" };
+        let why = if facts.is_filling() { "what was missed is being told" } else { "events were not seen" };
         let text = format!("history has {}: {why}", quantity(link.new_gaps() as usize, "gap"));
         notes.push(Note { severity: Severity::Warning, about: b"watch".into(), text, target: None });
     }

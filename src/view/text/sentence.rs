@@ -39,6 +39,9 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Bytes(size) => bytes(*size).into(),
         Value::Text(text) => escape_text(text),
         Value::Word(word) => Cow::Borrowed(word),
+        Value::Variables(variables) => {
+            variables.iter().map(|(name, value)| format!("{name}={} ", escape_text(value))).collect::<String>().into()
+        }
     }
 }
 
@@ -62,6 +65,10 @@ pub fn command(sentence: &Sentence) -> String {
                 Value::Term(term) => term.0.to_string().into(),
                 Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
                 Value::Count(number, _) => number.to_string().into(),
+                Value::Variables(variables) => {
+                    let set = |(name, value): &(_, String)| format!("{name}={} ", quoted(value.as_bytes()));
+                    variables.iter().map(set).collect::<String>().into()
+                }
                 Value::Length(_) | Value::Lease(_) | Value::Word(_) => said(value),
             },
         })
@@ -113,5 +120,8 @@ mod tests {
         assert_eq!(of(b"\x1b[2J'\xff"), r"lockscope show $'\x1b[2J\'\xff'");
         assert_eq!(of("锁".as_bytes()), "lockscope show '锁'");
         assert_eq!(of(b""), "lockscope show ''");
+        let variables = vec![("ETCDCTL_ENDPOINTS", "http://a:1,http://b:1".into()), ("ETCDCTL_USER", "an n".into())];
+        let reached = Sentence::new("{reach}etcdctl alarm list").with("reach", Value::Variables(variables));
+        assert_eq!(command(&reached), "ETCDCTL_ENDPOINTS=http://a:1,http://b:1 ETCDCTL_USER='an n' etcdctl alarm list");
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! facts ──gap──► list ─────────► live changes …        what is shown
-//!   └─ copy ───────────► replayed changes ─► end       what happened
+//!   └─ copy ───────────► filled changes ─► end       what happened
 //!                                             └─► holds and causes, put into the history of locks
 //! ```
 //! The order and the causes come out as they would have, had somebody watched; times do not,
@@ -22,10 +22,10 @@ use super::lock::{End, History, Lock, Made};
 use super::poll_plan::PollPlan;
 use super::timeline::Timeline;
 
-/// A replay that is under way.
+/// A fill that is under way.
 #[derive(Clone, Debug)]
-pub(super) struct Replay {
-    /// The facts as of the last replayed revision.
+pub(super) struct Fill {
+    /// The facts as of the last filled revision.
     past: Facts,
     /// The last revision that was seen before the gap.
     from: Revision,
@@ -37,33 +37,33 @@ impl Facts {
     /// What happened in gaps that were filled, in the order it is told; the revisions count,
     /// and the times are those at which it was learnt.
     pub fn past(&self) -> &Timeline {
-        self.replay.as_ref().map_or(&self.past, |replay| &replay.past.timeline)
+        self.fill.as_ref().map_or(&self.past, |fill| &fill.past.timeline)
     }
 
     /// Whether what was skipped is being told.
-    pub const fn is_replaying(&self) -> bool {
-        self.replay.is_some()
+    pub const fn is_filling(&self) -> bool {
+        self.fill.is_some()
     }
 
     /// Notes that a stretch of history is skipped: the next full read marks the gap, and the
     /// changes of that stretch will be told later.
     pub(crate) fn skip_history(&mut self) {
-        self.replay = None;
+        self.fill = None;
         for history in self.locks.iter_mut().filter_map(|lock| lock.history.as_mut()) {
             history.mark();
         }
-        let mut past = Self { replay: None, ..self.clone() };
+        let mut past = Self { fill: None, ..self.clone() };
         past.timeline = std::mem::take(&mut self.past);
-        self.replay = Some(Box::new(Replay { past, from: self.link.revision, gap: None }));
+        self.fill = Some(Box::new(Fill { past, from: self.link.revision, gap: None }));
         self.lose_history();
     }
 
     /// Takes in changes of the stretch that was skipped.
-    pub(crate) fn take_replayed(&mut self, at: Timestamp, changes: Vec<Change>) {
-        let Some(mut replay) = self.replay.take() else { return };
-        let past = &mut replay.past;
+    pub(crate) fn take_filled(&mut self, at: Timestamp, changes: Vec<Change>) {
+        let Some(mut fill) = self.fill.take() else { return };
+        let past = &mut fill.past;
         past.timeline.trim();
-        past.take_in(at, How::Replayed { behind: replay.from }, changes);
+        past.take_in(at, How::Filled { behind: fill.from }, changes);
         // Nobody asks a lease about the past, and one that lives on tells by itself.
         past.plan = PollPlan::default();
         past.leases.sweep(at);
@@ -74,14 +74,14 @@ impl Facts {
                 past.pending.push(open);
             }
         }
-        self.replay = Some(replay);
+        self.fill = Some(fill);
     }
 
-    /// Ends the replay: what it showed up to the revision `through` enters the history of the
+    /// Ends the fill: what it showed up to the revision `through` enters the history of the
     /// locks, and what it did not show stays marked as a gap. Returns whether there was one.
-    pub(crate) fn end_replay(&mut self, through: Revision) -> bool {
-        let Some(mut replay) = self.replay.take() else { return false };
-        let past = &mut replay.past;
+    pub(crate) fn end_fill(&mut self, through: Revision) -> bool {
+        let Some(mut fill) = self.fill.take() else { return false };
+        let past = &mut fill.past;
         for open in past.pending.take_all() {
             past.settle_cause(open, Cause::Unknown);
         }
@@ -91,12 +91,12 @@ impl Facts {
             let live = self.locks.find_where(&known.name, |lock| is_same(lock, known));
             let Some(lock) = live.and_then(|at| self.locks.get_mut(at)) else { continue };
             if lock.history.is_some() || known.history.is_some() {
-                let replayed = known.history.as_deref().unwrap_or(&nothing);
-                lock.history.get_or_insert_default().fill_in(replayed, &lock.held, end);
+                let filled = known.history.as_deref().unwrap_or(&nothing);
+                lock.history.get_or_insert_default().fill_in(filled, &lock.held, end);
             }
         }
         self.past = std::mem::take(&mut past.timeline);
-        if let Some((seq, to)) = replay.gap {
+        if let Some((seq, to)) = fill.gap {
             self.timeline.fill_gap(seq, through);
             if through >= to {
                 self.link.gaps -= 1;
@@ -106,10 +106,10 @@ impl Facts {
         true
     }
 
-    /// Takes out what happened in gaps, and with it the replay.
+    /// Takes out what happened in gaps, and with it the fill.
     pub(super) fn take_past(&mut self) -> Timeline {
-        let replay = self.replay.take();
-        replay.map_or_else(|| std::mem::take(&mut self.past), |replay| replay.past.timeline)
+        let fill = self.fill.take();
+        fill.map_or_else(|| std::mem::take(&mut self.past), |fill| fill.past.timeline)
     }
 }
 

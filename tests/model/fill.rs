@@ -18,7 +18,7 @@ fn skip(store: &Store, bench: &mut Bench) -> Vec<Change> {
 }
 
 fn end(bench: &mut Bench, through: i64, why: Option<&str>) {
-    bench.observe(Observation::ReplayEnded { through: Revision(through), why: why.map(Into::into) });
+    bench.observe(Observation::FillEnded { through: Revision(through), why: why.map(Into::into) });
 }
 
 fn apply(store: &mut Store, steps: &[Step]) {
@@ -65,8 +65,8 @@ fn handovers_of_a_gap_enter_the_history_in_order_and_without_times() {
     let missed = skip(&store, &mut bench);
     let shown = picture(bench.facts());
     bench.tick(5_000);
-    bench.observe(Observation::Replayed(missed[..2].to_vec()));
-    bench.observe(Observation::Replayed(missed[2..].to_vec()));
+    bench.observe(Observation::Filled(missed[..2].to_vec()));
+    bench.observe(Observation::Filled(missed[2..].to_vec()));
     end(&mut bench, store.revision, None);
     assert_eq!(
         past(&bench),
@@ -105,7 +105,7 @@ fn what_happens_meanwhile_stays_behind_what_was_missed() {
     store.put("/a/40", "", 0x40); // 7
     store.delete(&["/a/30"]); // 8
     bench.watch(&store);
-    bench.observe(Observation::Replayed(missed));
+    bench.observe(Observation::Filled(missed));
     end(&mut bench, listed, None);
     let order: Vec<_> = holds(&bench, "/a").into_iter().map(|(token, ..)| token).collect();
     assert_eq!(order, [2, 3, 5, 7]);
@@ -122,20 +122,20 @@ fn who_held_before_anything_changed_is_told_once() {
     bench.tick(1_000);
     store.delete(&["/a/10"]);
     let missed = skip(&store, &mut bench);
-    bench.observe(Observation::Replayed(missed));
+    bench.observe(Observation::Filled(missed));
     end(&mut bench, store.revision, None);
     let told = holds(&bench, "/a");
     assert_eq!(told, [(2, true, Some((None, 4, Cause::Unknown))), (3, true, None)]);
 }
 
 #[test]
-fn what_is_not_replayed_stays_a_gap() {
+fn what_is_not_filled_stays_a_gap() {
     let (mut store, mut bench) = contended();
     store.delete(&["/a/10"]); // 4
     store.delete(&["/a/20"]); // 5
     store.put("/a/30", "", 0x30); // 6
     let missed = skip(&store, &mut bench);
-    bench.observe(Observation::Replayed(missed[..1].to_vec()));
+    bench.observe(Observation::Filled(missed[..1].to_vec()));
     end(&mut bench, 4, Some("compacted up to revision 6"));
     assert_eq!(bench.facts().link.gaps, 1);
     let gap = bench.facts().timeline.iter().find_map(|happening| match happening.what {
@@ -160,14 +160,14 @@ fn a_gap_that_nothing_was_told_of_is_left_as_it_is() {
 }
 
 #[test]
-fn another_cluster_ends_a_replay_and_what_was_told_stays_told() {
+fn another_cluster_ends_a_fill_and_what_was_told_stays_told() {
     let (mut store, mut bench) = contended();
     store.delete(&["/a/10"]);
     let missed = skip(&store, &mut bench);
-    bench.observe(Observation::Replayed(missed));
+    bench.observe(Observation::Filled(missed));
     let told = bench.facts().past().next_seq();
     bench.observe(Observation::WatchLost(WatchLoss::BeganAnew { why: "revision 1 after 4".into() }));
-    assert!(!bench.facts().is_replaying());
+    assert!(!bench.facts().is_filling());
     assert_eq!(bench.facts().past().next_seq(), told);
     end(&mut bench, 4, None);
     assert_eq!(bench.facts().lock_count(), 0);
@@ -180,15 +180,15 @@ fn nobody_is_asked_about_leases_of_the_past() {
     store.put("/a/30", "", 0x30);
     store.delete(&["/a/30"]);
     let missed = skip(&store, &mut bench);
-    bench.observe(Observation::Replayed(missed));
+    bench.observe(Observation::Filled(missed));
     assert!(!bench.tick(1_000).contains(&0x30));
 }
 
 proptest! {
-    /// Whatever was missed, a replay leaves the present alone, and tells of the same holds and
+    /// Whatever was missed, a fill leaves the present alone, and tells of the same holds and
     /// ends, at the same revisions, as a watch would have.
     #[test]
-    fn a_replay_tells_what_a_watch_would_have(before in vec(step(), 0..20), missed in vec(step(), 1..40), after in prop_oneof![Just(Vec::new()), vec(step(), 0..10)]) {
+    fn a_fill_tells_what_a_watch_would_have(before in vec(step(), 0..20), missed in vec(step(), 1..40), after in prop_oneof![Just(Vec::new()), vec(step(), 0..10)]) {
         let mut store = Store::new();
         apply(&mut store, &before);
         let mut bench = Bench::reading(&store);
@@ -203,7 +203,7 @@ proptest! {
         witness.watch(&store);
         let shown = picture(bench.facts());
         for changes in skipped.chunk_by(|one, other| one.revision == other.revision) {
-            bench.observe(Observation::Replayed(changes.to_vec()));
+            bench.observe(Observation::Filled(changes.to_vec()));
         }
         end(&mut bench, listed, None);
         prop_assert_eq!(picture(bench.facts()), shown.clone());

@@ -34,7 +34,7 @@ const QUIET: Duration = Duration::from_secs(2);
 const TOO_MUCH_ELSE: usize = 50_000;
 
 /// The second watch.
-pub(super) struct Replay<W = Watch> {
+pub(super) struct Fill<W = Watch> {
     stage: Stage<W>,
     to: Revision,
     /// Whether the server tells the truth when it is asked how far it told.
@@ -68,7 +68,7 @@ pub(super) enum Step {
     GaveUp(String),
 }
 
-impl<W: WatchStream> Replay<W> {
+impl<W: WatchStream> Fill<W> {
     /// Asks for what happened in `around` behind `through` up to `to`. The server is asked that
     /// often how far it told, if it tells the truth.
     pub fn start(
@@ -140,29 +140,29 @@ impl<W: WatchStream> Replay<W> {
     }
 }
 
-/// The next step, if something is replayed.
-pub(super) async fn next_step(replay: &mut Option<Replay>) -> Step {
-    match replay {
-        Some(replay) => replay.next().await,
+/// The next step, if something is filled.
+pub(super) async fn next_step(fill: &mut Option<Fill>) -> Step {
+    match fill {
+        Some(fill) => fill.next().await,
         None => pending().await,
     }
 }
 
 impl Session<'_> {
     /// Starts to tell what was skipped, once the list that was read instead is complete.
-    pub(super) fn replay_skipped(&mut self, open: &mut Open) {
-        let Some(skipped) = self.memory.skipped.filter(|_| open.replay.is_none()) else { return };
+    pub(super) fn fill_skipped(&mut self, open: &mut Open) {
+        let Some(skipped) = self.memory.skipped.filter(|_| open.fill.is_none()) else { return };
         let Some(to) = skipped.to.or(self.memory.told) else { return };
         self.memory.skipped = Some(Skipped { to: Some(to), ..skipped });
         if let Some(around) = cover::hull(&self.memory.permitted()) {
             let tells = self.progress_is_reliable;
-            open.replay = Some(Replay::start(self.client(), around, skipped.through, to, tells, PROGRESS_EVERY));
+            open.fill = Some(Fill::start(self.client(), around, skipped.through, to, tells, PROGRESS_EVERY));
         }
     }
 
     /// Tells what came of what was skipped.
-    pub(super) async fn replayed(&mut self, open: &mut Open, step: Step) -> Result<(), Cut> {
-        let (Some(Skipped { through, to: Some(to) }), Some(replay)) = (self.memory.skipped, &mut open.replay) else {
+    pub(super) async fn filled(&mut self, open: &mut Open, step: Step) -> Result<(), Cut> {
+        let (Some(Skipped { through, to: Some(to) }), Some(fill)) = (self.memory.skipped, &mut open.fill) else {
             return Ok(());
         };
         let ended = match step {
@@ -182,12 +182,12 @@ impl Session<'_> {
                         && change.revision <= to
                         && self.memory.holder_of(change.event.key()).is_some()
                 });
-                replay.for_us += changes.len();
-                replay.for_nobody += came - changes.len();
-                let is_for_nobody = replay.is_for_nobody();
+                fill.for_us += changes.len();
+                fill.for_nobody += came - changes.len();
+                let is_for_nobody = fill.is_for_nobody();
                 self.memory.skipped = Some(Skipped { through: last.min(to), to: Some(to) });
                 if !changes.is_empty() {
-                    self.out.tell(Observation::Replayed(changes)).await?;
+                    self.out.tell(Observation::Filled(changes)).await?;
                 }
                 if last >= to {
                     Some(None)
@@ -197,7 +197,7 @@ impl Session<'_> {
             }
         };
         if let Some(why) = ended {
-            open.replay = None;
+            open.fill = None;
             self.end_skipped(why).await?;
         }
         Ok(())
@@ -206,7 +206,7 @@ impl Session<'_> {
     /// Ends the telling of what was skipped, and says so if there was any.
     pub(super) async fn end_skipped(&mut self, why: Option<String>) -> Result<(), Cut> {
         match self.memory.skipped.take() {
-            Some(Skipped { through, .. }) => Ok(self.out.tell(Observation::ReplayEnded { through, why }).await?),
+            Some(Skipped { through, .. }) => Ok(self.out.tell(Observation::FillEnded { through, why }).await?),
             None => Ok(()),
         }
     }
