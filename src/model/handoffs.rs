@@ -165,9 +165,6 @@ impl Handoffs {
         self.facts.take_page(at, page);
         if last {
             self.look(revision);
-            if self.turns.is_empty() {
-                self.turns = self.holding();
-            }
         }
     }
 
@@ -242,6 +239,12 @@ impl Handoffs {
         // Keys that turn out to be no lock are held by nobody.
         let held = self.facts.lock_named(&self.name).map(|lock| &lock.lock.held[..]).unwrap_or_default();
         self.turns.retain(|turn| held.contains(&turn.create_revision));
+        if held.len() > self.turns.len() {
+            let found = self.holding();
+            let is_known = |found: &Turn| self.turns.iter().any(|turn| turn.create_revision == found.create_revision);
+            let found: Vec<Turn> = found.into_iter().filter(|found| !is_known(found)).collect();
+            self.turns.extend(found);
+        }
         self.let_go(false);
     }
 

@@ -76,6 +76,11 @@ impl Rebuilt {
         &self.range
     }
 
+    /// Whether there is anything to say yet.
+    pub const fn has_begun(&self) -> bool {
+        self.since.0 > 0 || !self.is_reading()
+    }
+
     const fn is_reading(&self) -> bool {
         matches!(self.state, Rebuilding::Reading(_))
     }

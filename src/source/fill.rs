@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep_until};
 use super::cover;
 use super::memory::Skipped;
 use super::session::{Cut, Session};
-use super::watches::{Open, as_changes};
+use super::watches::{Open, again_from, as_changes};
 use crate::domain::{KeyRange, Revision};
 use crate::event::{Change, Observation};
 use crate::port::client::Watch;
@@ -80,7 +80,7 @@ impl<W: WatchStream> Fill<W> {
         ask: Duration,
     ) -> Self {
         let (client, watch) =
-            (client.clone(), WatchRange { id: WatchId(1), range: around, from: Some(through.next()) });
+            (client.clone(), WatchRange { id: WatchId(1), range: around, from: Some(again_from(through)) });
         let opening = async move { client.watch(watch).await }.boxed();
         let look = Instant::now() + if server_tells { ask } else { QUIET };
         Self { stage: Stage::Opening(opening), to, server_tells, ask, look, for_nobody: 0, for_us: 0 }

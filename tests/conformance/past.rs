@@ -231,17 +231,19 @@ fn thousands_of_handoffs_are_all_told() {
         let cluster = kind.cluster().members(1).start();
         let etcd = client(&cluster.endpoint(0)).await;
         let turns = 1_500;
-        put(&etcd, "/q/7e055af811b4b000", "").await;
+        etcd.grant(LeaseId(0xa1), 600).await.expect("the lease is granted");
+        let key = |turn: i64| Key::from(&*format!("/q/1c6dad2f-3f64-41ee-be56-{turn:012x}"));
+        let first = Put { key: key(0), lease: LeaseId(0xa1), ..Put::default() };
+        etcd.put(first).await.expect("the first one joins");
         for turn in 1..=turns {
-            let key = |turn: i64| Key::from(&*format!("/q/{:x}", 0x7e05_5af8_11b4_b000_i64 + turn));
-            let next = Put { key: key(turn), ..Default::default() };
+            let next = Put { key: key(turn), lease: LeaseId(0xa1), ..Put::default() };
             etcd.put(next).await.expect("the next one joins");
             etcd.delete(Delete { range: KeyRange::single(&key(turn - 1)) }).await.expect("it hands over");
         }
         let (handoffs, played) = past(&etcd, "/q", KeyRange::prefix(b"/q/"), None).await;
         assert_eq!(handoffs.len(), usize::try_from(turns).unwrap(), "{kind}");
         let linked = handoffs.windows(2).all(|pair| pair[0].to[0].key == pair[1].from.key);
-        assert!(linked && handoffs.iter().all(|told| told.cause == Cause::Deleted), "{kind}");
+        assert!(linked && handoffs.iter().all(|told| told.cause == Cause::Released), "{kind}");
         assert_eq!(played.turns().len(), 1, "{kind}");
         // What is compacted between two readings is no error, it only begins later.
         let middle = handoffs[handoffs.len() / 2].revision.0;

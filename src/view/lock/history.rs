@@ -90,7 +90,7 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Option<Timestamp>,
     // Stable, so that of one moment the later event stays first.
     timed.sort_by_key(|(order, ..)| std::cmp::Reverse(*order));
     let mut entries: Vec<_> = timed.into_iter().map(|(_, at, entry)| (at, entry)).collect();
-    if let Some(rebuilt) = facts.rebuilt(lock) {
+    if let Some(rebuilt) = facts.rebuilt(lock).filter(|rebuilt| rebuilt.has_begun()) {
         // What was watched has its times; before that there are revisions only.
         let watched = lock.holds().filter_map(|hold| hold.ended).map(|end| end.revision).min();
         let older = |handoff: &&Handoff| watched.is_none_or(|watched| handoff.revision < watched);
