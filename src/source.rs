@@ -34,6 +34,7 @@ mod past;
 mod poll;
 pub mod sequence;
 mod session;
+mod stripes;
 mod watches;
 
 use crate::domain::KeyRange;

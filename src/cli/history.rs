@@ -59,7 +59,7 @@ pub async fn run(args: &HistoryArgs, config: &Config, to: &mut impl Write) -> Re
 
 /// What came of reading.
 enum Read {
-    Found(Handoffs),
+    Found(Box<Handoffs>),
     Nothing,
     Denied { user: String, why: String },
 }
@@ -79,7 +79,7 @@ async fn read(
         let mut past = past.clone();
         let ended = read_once(reading, range.clone(), args, &mut past, printer).await;
         let error = match ended {
-            Ok(()) if past.recognised().is_some() => return Ok(Read::Found(past)),
+            Ok(()) if past.recognised().is_some() => return Ok(Read::Found(Box::new(past))),
             Ok(()) => return Ok(Read::Nothing),
             Err(Ended::Print(failure)) => return Err(failure),
             Err(Ended::Source(SourceError::Port(PortError::Denied { user, why, .. }))) => {
@@ -120,12 +120,12 @@ async fn read_once(
         tokio::select! {
             // What was read is taken in before the end of reading is.
             biased;
-            Some(part) = told.recv() => printer.take(past, part, reading).map_err(Ended::Print)?,
+            Some(piece) = told.recv() => printer.take(past, piece, reading).map_err(Ended::Print)?,
             ended = &mut reader => break ended,
         }
     };
-    while let Ok(part) = told.try_recv() {
-        printer.take(past, part, reading).map_err(Ended::Print)?;
+    while let Ok(piece) = told.try_recv() {
+        printer.take(past, piece, reading).map_err(Ended::Print)?;
     }
     ended.map_err(Ended::Source)?;
     printer.take(past, Past::Ended { why: None }, reading).map_err(Ended::Print)
@@ -166,8 +166,8 @@ impl<'a, W: Write> Printer<'a, W> {
         }
     }
 
-    fn take(&mut self, past: &mut Handoffs, part: Past, reading: &Reading) -> Result<(), Failure> {
-        match &part {
+    fn take(&mut self, past: &mut Handoffs, piece: Past, reading: &Reading) -> Result<(), Failure> {
+        match &piece {
             Past::Begun { since, to, .. } if since.0 > to.0 + 1 => {
                 let what = format!("revision {since} is not there yet: the store is at revision {to}");
                 return Err(Failure::new(Exit::BadInput, what));
@@ -181,7 +181,7 @@ impl<'a, W: Write> Printer<'a, W> {
             }
             _ => {}
         }
-        past.take(reading.now(), part);
+        past.take(reading.now(), piece);
         let before = self.told;
         while let Some(handoff) = past.next_handoff() {
             if self.limit == 0 {

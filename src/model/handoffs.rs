@@ -149,7 +149,7 @@ impl Handoffs {
         match part {
             Past::Begun { since, to, compacted } => (self.since, self.to, self.compacted) = (since, to, compacted),
             Past::Listed(page) => self.take_page(at, page),
-            Past::Changes { changes, alive } => self.take_changes(at, changes, &alive),
+            Past::Changes { changes, alive } => self.take_changes(at, &changes, &alive),
             Past::Compacted { from, to } => self.gaps.push((from, to)),
             Past::Ended { .. } => self.end(),
         }
@@ -168,7 +168,7 @@ impl Handoffs {
         }
     }
 
-    fn take_changes(&mut self, at: Timestamp, changes: Vec<Change>, alive: &[LeaseId]) {
+    fn take_changes(&mut self, at: Timestamp, changes: &[Change], alive: &[LeaseId]) {
         let alive: BTreeSet<LeaseId> = alive.iter().copied().collect();
         for changes in changes.chunk_by(|one, other| one.revision == other.revision) {
             let Some(revision) = changes.first().map(|change| change.revision) else { continue };

@@ -39,6 +39,15 @@ pub enum Rebuilding {
     Failed(String),
 }
 
+/// What is to be read from now on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ToRead {
+    /// The past of this lock, from its keys.
+    Past(Key, KeyRange),
+    /// Nothing any more.
+    Nothing,
+}
+
 impl Rebuilt {
     fn of(lock: &LockView<'_>) -> Self {
         let (lock, range) = (lock.name().into(), own_range(lock));
@@ -85,10 +94,10 @@ impl Rebuilt {
         matches!(self.state, Rebuilding::Reading(_))
     }
 
-    fn take(&mut self, at: Timestamp, part: Past) {
+    fn take(&mut self, at: Timestamp, piece: Past) {
         let Rebuilding::Reading(past) = &mut self.state else { return };
-        let ended = if let Past::Ended { why } = &part { Some(why.clone()) } else { None };
-        past.take(at, part);
+        let ended = if let Past::Ended { why } = &piece { Some(why.clone()) } else { None };
+        past.take(at, piece);
         (self.since, self.compacted) = (past.since(), past.compacted().is_some());
         while let Some(handoff) = past.next_handoff() {
             if self.handoffs.len() == KEPT {
@@ -113,11 +122,11 @@ impl Facts {
 
     /// Notes which lock is open. Returns what is to be read from now on, when that changes:
     /// another lock, or nothing any more.
-    pub(crate) fn open_past(&mut self, open: Option<(Key, KeyRange)>) -> Option<Option<(Key, KeyRange)>> {
+    pub(crate) fn open_past(&mut self, open: Option<(Key, KeyRange)>) -> Option<ToRead> {
         let Some((lock, range)) = open else {
             // What is all there stays, for whoever comes back.
             let stopped = self.rebuilt.take_if(|rebuilt| rebuilt.is_reading());
-            return stopped.map(|_| None);
+            return stopped.map(|_| ToRead::Nothing);
         };
         if self.rebuilt.as_ref().is_some_and(|rebuilt| rebuilt.lock == lock && rebuilt.range == range) {
             return None;
@@ -125,7 +134,7 @@ impl Facts {
         let view = self.locks().find(|view| view.name() == lock.as_bytes() && own_range(view) == range);
         let rebuilt = Rebuilt::of(&view?);
         self.rebuilt = Some(Box::new(rebuilt));
-        Some(Some((lock, range)))
+        Some(ToRead::Past(lock, range))
     }
 
     /// Takes in a part of a lock's past; whether it is news.

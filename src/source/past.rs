@@ -18,9 +18,10 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
 use super::SourceError;
-use super::fill::{Fill, Step};
+use super::fill::Step;
 use super::live::Contact;
 use super::out::{Out, Stopped};
+use super::stripes::Stripes;
 use crate::domain::{Key, KeyEvent, KeyRange, LeaseId, Revision};
 use crate::event::{Change, ListPage, Observation, Past};
 use crate::port::client::progress_is_reliable;
@@ -164,9 +165,9 @@ impl<E: Etcd> Reading<'_, E> {
     /// Tells what happened since; the compaction that is in the way, if there is one.
     async fn follow(&mut self) -> Result<Option<Revision>, Halt> {
         let (range, to) = (self.range.clone(), self.to);
-        let mut fill = Fill::start(self.etcd, range, self.through, to, self.server_tells, ASK_EVERY);
+        let mut stripes = Stripes::start(self.etcd, range, self.through, to, self.server_tells, ASK_EVERY);
         loop {
-            match fill.next().await {
+            match stripes.next().await {
                 Step::Done => return Ok(None),
                 Step::Compacted(at) => return Ok(Some(at)),
                 Step::Lost(error) => return Err(error.into()),
