@@ -160,7 +160,7 @@ async fn session(endpoints: Vec<String>) -> (Facts, Vec<Item>) {
     let stamps = clock.clone();
     let pool = Pool::new(Connection { endpoints: endpoints.clone(), ..Connection::default() });
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { mut observations, polls }) =
+    let (source, Wires { mut observations, polls, .. }) =
         Handle::start(pool, Watching::Prefixes(vec![b"/r/".to_vec()]), stamps);
     let mut recorder =
         Recorder::create(&file, &Header::new(clock.now(), &endpoints, &[b"/r/".to_vec()], Redaction::None)).unwrap();

@@ -18,6 +18,7 @@ use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
 mod demo;
+mod history;
 mod lease;
 mod lock;
 mod tree;
@@ -27,6 +28,7 @@ mod write;
 pub use crate::record::Harmless;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
+pub use history::History;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};
 pub use tree::{Forest, Tree};
