@@ -20,6 +20,7 @@ pub mod args;
 mod cluster;
 mod dashboard;
 mod demo;
+mod doctor;
 mod document;
 mod embedded;
 mod exit;
@@ -28,6 +29,7 @@ mod info;
 mod json;
 mod leases;
 mod lines;
+mod live;
 mod logging;
 mod ls;
 mod members;
@@ -45,6 +47,7 @@ mod show;
 mod stage;
 mod table;
 mod tree;
+mod unseen;
 mod wait;
 mod watch;
 mod write;
@@ -100,6 +103,7 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man => document::man(&mut out)?,
         Command::Keys => document::keys(&mut out)?,
+        Command::Doctor(args) if args.list => document::findings(&mut out)?,
         Command::Demo(args) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
@@ -146,6 +150,7 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::Leases => leases::run(config, out).await,
         Command::Members => members::run(config, out).await,
         Command::Watch(args) => watch::run(args, config, out).await,
+        Command::Doctor(args) => doctor::run(args, config, out).await,
         Command::Info => info::run(config, file.as_deref(), out).await,
         // They look at nothing and were run before.
         Command::Keys

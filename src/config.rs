@@ -10,6 +10,7 @@ use std::time::Duration;
 
 mod environment;
 mod file;
+mod findings;
 mod layer;
 mod merge;
 pub mod parse;
@@ -18,6 +19,7 @@ use crate::domain::Redaction;
 
 pub use environment::{VARIABLES, format, ttl, ttl_budget};
 pub use file::{FileError, default_path};
+pub use findings::Findings;
 pub use layer::{Layer, Secret};
 pub use merge::{ConfigError, merge};
 pub use parse::{Endpoint, ValueError};
@@ -42,6 +44,8 @@ pub struct Config {
     pub polling: Polling,
     /// What is logged and where to.
     pub logging: Logging,
+    /// From when on something counts as a finding.
+    pub findings: Findings,
     /// What is recorded and where to.
     pub recording: Recording,
 }

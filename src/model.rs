@@ -32,6 +32,7 @@ mod snapshot;
 mod theft;
 pub mod timeline;
 pub mod ui;
+pub mod verdict;
 pub mod wait_for;
 
 pub use blast::BlastRadius;
@@ -50,6 +51,7 @@ pub use rebuilt::{Rebuilding, Rebuilt};
 pub use theft::Theft;
 pub use timeline::{Happening, Timeline, What};
 pub use ui::Ui;
+pub use verdict::verdict;
 pub use wait_for::WaitFor;
 
 use crate::domain::{Millis, Timestamp};
@@ -63,7 +65,6 @@ use findings::Thresholds;
 pub struct Model {
     facts: Facts,
     frozen: Option<Box<Facts>>,
-    checkup: Checkup,
     /// What the person chose to look at.
     pub ui: Ui,
 }
@@ -71,7 +72,7 @@ pub struct Model {
 impl Model {
     /// A model that knows nothing yet.
     pub fn new(facts: Facts, ui: Ui) -> Self {
-        Self { facts, frozen: None, checkup: Checkup::default(), ui }
+        Self { facts, frozen: None, ui }
     }
 
     /// The facts to show: those of the moment of the pause while paused, else the live ones.
@@ -146,18 +147,17 @@ impl Model {
     /// What is wrong by the facts that are shown: half a second old at most, and more where there
     /// are very many locks.
     pub fn diagnosis(&self) -> &Diagnosis {
-        self.checkup.diagnosis()
+        self.ui.checkup.diagnosis()
     }
 
     /// Sets from when on something counts. With `None` there is no diagnosis: a command that looks
     /// once makes its own in the end.
     pub fn diagnose_by(&mut self, thresholds: Option<Thresholds>) {
-        self.checkup.set_thresholds(thresholds);
+        self.ui.checkup.set_thresholds(thresholds);
     }
 
     /// Brings the diagnosis and what the screen lists up to date with the facts that are shown.
     pub fn settle(&mut self, now: Timestamp) {
-        self.look(now);
         let (facts, ui) = self.shown_and_ui();
         ui.settle(facts, now);
     }
@@ -165,24 +165,17 @@ impl Model {
     /// Looks at the facts anew if the last look is so long ago that time alone may have changed
     /// what is wrong.
     pub fn look_again(&mut self, now: Timestamp) {
-        if self.checkup.is_old(self.shown()) {
-            self.look(now);
-        }
-    }
-
-    fn look(&mut self, now: Timestamp) {
-        let Self { facts, frozen, checkup, ui } = self;
-        if checkup.look(frozen.as_deref().unwrap_or(facts), now) {
-            ui.touch();
+        let (facts, ui) = self.shown_and_ui();
+        if ui.checkup.is_old(facts) {
+            ui.diagnose(facts, now);
         }
     }
 
     /// When the model wants to be told the time: a lease is to be asked, a list or the diagnosis to
     /// be made anew, a message goes.
     pub fn next_tick(&self) -> Option<Timestamp> {
-        let settling = self.ui.next_settling(self.shown()).into_iter().chain(self.checkup.due(self.shown()));
         let dialog = self.ui.dialog.as_ref().and_then(|dialog| dialog.due());
-        self.facts.next_deadline().into_iter().chain(settling).chain(dialog).min()
+        self.facts.next_deadline().into_iter().chain(self.ui.next_settling(self.shown())).chain(dialog).min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened since;

@@ -22,16 +22,19 @@ pub mod terminal;
 mod writes;
 
 use std::io;
+use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::config::{Config, Display};
+use crate::config::{Config, Display, Findings};
 use crate::control::Control;
+use crate::domain::Millis;
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 use crate::input::{Screen, SeekTo};
+use crate::model::findings::Thresholds;
 use crate::model::ui::{Demo, PlayUi};
 use crate::model::{Facts, Model, Ui};
 use crate::operate::{AuditLog, Operator};
@@ -105,6 +108,31 @@ pub enum RuntimeError {
 /// When there is no such theme.
 pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
+}
+
+/// From when on something counts as a finding, by the settings.
+pub fn thresholds(said: &Findings) -> Thresholds {
+    let usual = Thresholds::default();
+    let length = |said: Option<Duration>, usual| said.map_or(usual, Millis::from);
+    Thresholds {
+        long_hold: length(said.long_hold, usual.long_hold),
+        long_hold_medians: said.long_hold_medians.unwrap_or(usual.long_hold_medians),
+        long_ttl: length(said.long_ttl, usual.long_ttl),
+        lost_holder: length(said.lost_holder, usual.lost_holder),
+        leader_change: length(said.leader_change, usual.leader_change),
+        leaderless: length(said.leaderless, usual.leaderless),
+        silent: length(said.silent, usual.silent),
+        link_lost: length(said.link_lost, usual.link_lost),
+        lag: length(said.lag, usual.lag),
+        lag_entries: said.lag_entries.map_or(usual.lag_entries, u64::from),
+        near_quota: said.near_quota.map_or(usual.near_quota, i64::from),
+        stuck: length(said.stuck, usual.stuck),
+        stuck_longest: said.stuck_longest.map_or(usual.stuck_longest, i64::from),
+        dropped_for: length(said.dropped_for, usual.dropped_for),
+        free_for: length(said.free_for, usual.free_for),
+        keyless: said.keyless.unwrap_or(usual.keyless),
+        keyless_many: said.keyless_many.unwrap_or(usual.keyless_many),
+    }
 }
 
 /// A cluster of this program's own, to be played on, and what the screen says of it.
@@ -222,6 +250,7 @@ async fn show(
         ..Ui::default()
     };
     let mut model = Model::new(Facts::new(config.polling.budget), ui);
+    model.diagnose_by(Some(thresholds(&config.findings)));
     let replay = replay.map(|(mut replay, at)| {
         replay.begin(&mut model, at, &appearance.theme.zone);
         replay

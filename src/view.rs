@@ -33,6 +33,7 @@ mod testing;
 mod tests;
 pub mod text;
 pub mod theme;
+mod verdict;
 mod waits;
 mod way;
 pub mod widget;
@@ -148,13 +149,15 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
                 scrolled: &|pane| ui.scrolled(pane),
                 focused,
                 live_now,
+                diagnosis: model.diagnosis(),
             };
             screen.draw(canvas, area, facts, size)
         }
         Screen::Lock => {
             let lock = ui.shown_lock(facts);
             let oldest = lock.and_then(|lock| lock.holders().filter_map(|key| lock::queue::age(key.ttl())).max());
-            Lock { open: lock, queue, history: ui.scrolled(Pane::History), focused }.draw(canvas, area, facts);
+            let scrolled = &|pane| ui.scrolled(pane);
+            Lock { open: lock, queue, scrolled, focused, diagnosis: model.diagnosis() }.draw(canvas, area, facts);
             oldest
         }
         Screen::Leases => {

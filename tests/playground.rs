@@ -3,6 +3,8 @@
 //! What is expected of the clients is the same everywhere; what is known of the cluster is only
 //! what it tells any client.
 
+#[path = "playground/calm.rs"]
+mod calm;
 #[path = "playground/clusters.rs"]
 mod clusters;
 mod support;

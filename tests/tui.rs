@@ -23,5 +23,7 @@ mod screens;
 #[path = "tui/speed.rs"]
 mod speed;
 mod support;
+#[path = "tui/troubles.rs"]
+mod troubles;
 #[path = "tui/writes.rs"]
 mod writes;

@@ -15,6 +15,7 @@ use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
 use crate::domain::{Redaction, Revision};
 use crate::input::SeekTo;
+use crate::model::Severity;
 use crate::model::ui::ReplaySpeed;
 use crate::playground::Span;
 
@@ -55,7 +56,7 @@ Durations are written as 5s, 500ms or 1m30s. A flag beats its variable, a variab
 configuration file. Data goes to standard output, everything else to standard error.
 
 Exit codes: 0 done, 1 error, 2 cannot connect, 3 bad input, 5 interrupted, 6 file error,
-128 bad arguments.";
+8 doctor found something, 128 bad arguments.";
 
 /// A command.
 #[derive(Debug, Subcommand)]
@@ -73,7 +74,7 @@ pub enum Command {
     /// LOCK is the name as `ls` prints it. Leases of the whole queue are asked for their TTL.
     ///
     /// The first field says what the line is. lock: name, layout, family, state, number of
-    /// waiters, findings. holder and waiter: position, key, lease, create_revision, revision it
+    /// waiters, findings. verdict: a sentence. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
     /// With --tree a line a client, each below the one it is blocked by, and deadlocks on top.
     Show(ShowArgs),
@@ -105,6 +106,15 @@ pub enum Command {
     /// Fields of text: time, event, lock, key, lease, create_revision, revision, and the cause
     /// or another detail.
     Watch(WatchArgs),
+    /// Say what is wrong, or about to be, with the evidence and what to do about it
+    ///
+    /// Locks, the time of every lease, members and alarms are looked at, with any role that may
+    /// read something; what could not be seen is said. A single look cannot tell whether a lease
+    /// is renewed: `--for 30s` watches that first.
+    ///
+    /// Fields: severity, code, locks, evidence, and a command that helps. The worst comes first.
+    /// Exit code 8: something as bad as --fail-on was found.
+    Doctor(DoctorArgs),
     /// Start a cluster inside the program, with clients that contend for locks, and watch it
     ///
     /// Nothing is needed but this program. It is a playground: everything is held in memory, and
@@ -298,6 +308,43 @@ pub struct WatchArgs {
     /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
     pub length: Option<Duration>,
+}
+
+/// Arguments of `doctor`.
+#[derive(Args, Debug)]
+pub struct DoctorArgs {
+    /// Exit with 8 when something as bad as this is found: info, warn, error
+    #[arg(long, value_name = "SEVERITY", value_enum, default_value_t, hide_possible_values = true)]
+    pub fail_on: FailOn,
+    /// Print all that can be found as a document, and look at nothing
+    #[arg(long)]
+    pub list: bool,
+    /// Watch renewals and changes for this long first
+    #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
+    pub length: Option<Duration>,
+}
+
+/// How bad is too bad.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum FailOn {
+    /// Anything.
+    Info,
+    /// What is about to go wrong, or worse.
+    Warn,
+    /// What does not work.
+    #[default]
+    Error,
+}
+
+impl FailOn {
+    /// The severity from which on it counts.
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Info => Severity::Info,
+            Self::Warn => Severity::Warn,
+            Self::Error => Severity::Error,
+        }
+    }
 }
 
 /// Arguments of `record`.
@@ -678,6 +725,7 @@ impl Cli {
             audit_log,
             ttl_budget,
             ttl,
+            findings: config::Findings::default(),
         }
     }
 }

@@ -10,6 +10,7 @@ use clap_mangen::roff::{Roff, bold, roman};
 
 use super::args;
 use crate::input::keymap;
+use crate::model::findings;
 
 /// Writes the completion script for a shell.
 pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
@@ -22,6 +23,11 @@ pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
 /// Writes the list of the dashboard's keys and commands.
 pub fn keys(to: &mut impl Write) -> io::Result<()> {
     to.write_all(keymap::document().as_bytes())
+}
+
+/// Writes the list of what can be found wrong.
+pub fn findings(to: &mut impl Write) -> io::Result<()> {
+    to.write_all(findings::document().as_bytes())
 }
 
 /// Writes the whole manual page: every command with its own flags, then what they share.
@@ -124,7 +130,9 @@ fn closing() -> Roff {
             &[(
                 "$XDG_CONFIG_HOME/lockscope/config.toml, else ~/.config/lockscope/config.toml",
                 "Settings in TOML: the names of the flags without their dashes, such as endpoints = [\"db1:2379\"], \
-                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the file.",
+                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the file. From \
+                 when on something counts as a finding is in a section of its own, [findings]: long-hold = \"15m\", \
+                 long-hold-medians = 5, long-ttl = \"5m\".",
             )],
         ),
         (
@@ -136,6 +144,7 @@ fn closing() -> Roff {
                 ("3", "Bad input."),
                 ("5", "Interrupted."),
                 ("6", "A file could not be read or written."),
+                ("8", "doctor found something as bad as --fail-on."),
                 ("128", "Bad arguments."),
             ],
         ),

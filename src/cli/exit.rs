@@ -23,6 +23,8 @@ pub enum Exit {
     Interrupted = 5,
     /// A file could not be read or written.
     File = 6,
+    /// `doctor` found something as bad as `--fail-on`.
+    Found = 8,
     /// Flags, variables or arguments are no good.
     BadArguments = 128,
 }
@@ -51,6 +53,8 @@ pub enum Failure {
     Interrupted,
     /// Nothing may be read, which was said already.
     Refused,
+    /// Something as bad as was asked for was found, and printed.
+    Found,
     /// Nobody reads standard output any more, which is a quiet success.
     ClosedPipe,
     /// What should not happen, with its causes.
@@ -72,6 +76,20 @@ impl Failure {
         self
     }
 
+    /// What went wrong as one line.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Said { what, .. } => {
+                sanitise(&what.lines().map(str::trim).collect::<Vec<_>>().join(" ")).into_owned()
+            }
+            Self::Arguments(error) => sanitise(&error.to_string()).into_owned(),
+            Self::Interrupted => "interrupted".into(),
+            Self::Refused => "it may not be read".into(),
+            Self::Found | Self::ClosedPipe => String::new(),
+            Self::Unexpected(report) => sanitise(&report.to_string()).into_owned(),
+        }
+    }
+
     /// Says on standard error what there is to say; returns the exit code.
     pub fn report(&self) -> ExitCode {
         match self {
@@ -89,6 +107,7 @@ impl Failure {
             }
             Self::Interrupted => Exit::Interrupted.into(),
             Self::Refused => Exit::Error.into(),
+            Self::Found => Exit::Found.into(),
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Unexpected(report) => {
                 say(format_args!("lockscope: {report:?}"));

@@ -18,6 +18,7 @@ use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
 mod demo;
+mod doctor;
 mod history;
 mod lease;
 mod lock;
@@ -28,6 +29,7 @@ mod write;
 pub use crate::record::Harmless;
 pub use cluster::{Info, Members, Unreached, Version};
 pub use demo::{Run, Scenarios, recipe};
+pub use doctor::Doctor;
 pub use history::History;
 pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Show};

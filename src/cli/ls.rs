@@ -11,8 +11,8 @@ use super::table::{self, Align, Column};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::LeaseId;
 use crate::layout::Layout;
-use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, LockView};
+use crate::runtime;
 
 /// Reads the locks and prints them.
 ///
@@ -27,7 +27,8 @@ pub async fn run(args: &LsArgs, config: &Config, to: &mut impl Write) -> Result<
         TtlPolicy::None => {}
     }
     let format = config.output.format.unwrap_or(Format::Simple);
-    print(reading.facts(), args.all, format, Style { hex: config.output.hex }, to)?;
+    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
+    print(reading.facts(), &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
     reading.end(to)
 }
 
@@ -45,11 +46,17 @@ pub fn listed(facts: &Facts, all: bool) -> Vec<LockView<'_>> {
 }
 
 /// Prints them.
-pub fn print(facts: &Facts, all: bool, format: Format, style: Style, to: &mut impl Write) -> Result<(), Failure> {
+pub fn print(
+    facts: &Facts,
+    diagnosis: &Diagnosis,
+    all: bool,
+    format: Format,
+    style: Style,
+    to: &mut impl Write,
+) -> Result<(), Failure> {
     let locks = listed(facts, all);
-    let diagnosis = Diagnosis::of(facts, &Thresholds::default());
     if format == Format::Json {
-        return Ok(json::write(&json::Locks { facts, locks: &locks, diagnosis: &diagnosis, style }, to)?);
+        return Ok(json::write(&json::Locks { facts, locks: &locks, diagnosis, style }, to)?);
     }
     let columns = [
         Column("NAME", Align::Left),
@@ -61,7 +68,7 @@ pub fn print(facts: &Facts, all: bool, format: Format, style: Style, to: &mut im
         Column("WAITERS", Align::Right),
         Column("FINDINGS", Align::Left),
     ];
-    Ok(table::print(format, columns, locks.into_iter().map(|lock| row(lock, &diagnosis, style)), to)?)
+    Ok(table::print(format, columns, locks.into_iter().map(|lock| row(lock, diagnosis, style)), to)?)
 }
 
 fn row(lock: LockView<'_>, diagnosis: &Diagnosis, style: Style) -> [String; 8] {
@@ -93,7 +100,7 @@ mod tests {
 
     fn printed(model: &Model, all: bool, format: Format, style: Style) -> String {
         let mut out = Vec::new();
-        print(model.shown(), all, format, style, &mut out).unwrap();
+        print(model.shown(), model.diagnosis(), all, format, style, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -12,8 +12,9 @@ use tracing::debug;
 
 use super::exit::{Exit, Failure, say};
 use super::show::KeysOfLeases;
+use super::unseen::Unseen;
 use crate::config::{Config, Tls};
-use crate::domain::{ClusterId, KeyRange, LeaseId, Timestamp};
+use crate::domain::{ClusterId, KeyRange, LeaseId, Member, Timestamp};
 use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::port::pool::{Connected, Failed};
@@ -182,6 +183,32 @@ impl Reading {
         source::poll_members(pool, connected, clock, &mut |observed| feed(model, observed)).await?;
         self.pass_time();
         Ok(())
+    }
+
+    /// Asks the members about themselves, unless they were watched. Where they cannot be listed, as
+    /// without a quorum, the one that answers tells what it says of itself, and why the others are
+    /// not known is returned.
+    pub async fn members_or_self(&mut self) -> Option<Unseen> {
+        if !self.facts().cluster.members().is_empty() {
+            return None;
+        }
+        let failure = self.members().await.err()?;
+        let Connected { client, header, status, .. } = &self.connected;
+        let member = Member { id: header.member, client_urls: vec![client.endpoint().into()], ..Member::default() };
+        let status = status.clone();
+        let id = member.id;
+        self.take(Observation::Members(vec![member]));
+        if let Some(status) = status {
+            self.take(Observation::Alarms(source::alarms(&status.errors)));
+            self.take(Observation::Status { member: id, answer: Ok(status) });
+        }
+        self.pass_time();
+        Some(Unseen::new("the other members", failure.words()))
+    }
+
+    /// Puts what was learnt in another way in the place of what is known.
+    pub fn put(&mut self, model: Model) {
+        self.model = model;
     }
 
     /// Asks those of the leases that were not asked yet, in bursts within the budget.

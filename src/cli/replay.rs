@@ -11,7 +11,7 @@ use super::json::Style;
 use super::{dashboard, ls};
 use crate::config::{Config, Format};
 use crate::domain::Timestamp;
-use crate::model::Facts;
+use crate::model::{Diagnosis, Facts};
 use crate::record::{Item, OpenError, Reader, Trouble};
 use crate::runtime;
 use crate::runtime::replay::{Goal, Options};
@@ -43,7 +43,8 @@ pub fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Result<()
     let mut facts = Facts::new(config.polling.budget);
     let read = feed(&mut reader, &mut facts, goal).map_err(|error| unreadable(&args.file, &error))?;
     let format = config.output.format.unwrap_or(Format::Simple);
-    ls::print(&facts, args.all, format, Style { hex: config.output.hex }, to)?;
+    let diagnosis = Diagnosis::of(&facts, &runtime::thresholds(&config.findings));
+    ls::print(&facts, &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;
     let lost = reader.partial();
     say_trouble(&args.file, reader.trouble());

@@ -14,11 +14,11 @@ use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::Denied;
-use crate::model::findings::Thresholds;
-use crate::model::{Diagnosis, Facts, KeyView, LockView, WaitFor};
+use crate::model::{self, Diagnosis, Facts, KeyView, LockView, WaitFor};
 use crate::nearest::near;
+use crate::runtime;
 use crate::source::Watching;
-use crate::view::text::{escape, unescape};
+use crate::view::text::{escape, unescape, verdict};
 
 /// How many names are offered when there is no lock of the wanted one.
 const OFFERED: usize = 5;
@@ -65,7 +65,8 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.poll_with_keys(&asked, &mut told).await;
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
-    print(reading.facts(), lock, &told, Shown { format, style, tree: args.tree }, to)?;
+    let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
+    print(reading.facts(), lock, &diagnosis, &told, Shown { format, style, tree: args.tree }, to)?;
     reading.end(to)
 }
 
@@ -191,19 +192,19 @@ struct Shown {
 fn print(
     facts: &Facts,
     lock: LockView<'_>,
+    diagnosis: &Diagnosis,
     told: &KeysOfLeases,
     Shown { format, style, tree }: Shown,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let others = other_keys(facts, lock, told);
-    let diagnosis = Diagnosis::of(facts, &Thresholds::default());
     if format == Format::Json {
         let lease_keys =
             others.iter().map(|(lease, keys)| LeaseKeys::new(*lease, keys.iter().map(Key::as_bytes), style)).collect();
         let graph = tree.then(|| WaitFor::of(facts));
         let only = graph.as_ref().map(|graph| graph.around(lock));
         let tree = graph.as_ref().map(|graph| json::Tree { facts, graph, only: only.as_deref(), style });
-        return Ok(json::write(&json::Show { facts, lock, diagnosis: &diagnosis, lease_keys, tree, style }, to)?);
+        return Ok(json::write(&json::Show { facts, lock, diagnosis, lease_keys, tree, style }, to)?);
     }
     let summary = [
         table::text(lock.name(), style),
@@ -219,9 +220,11 @@ fn print(
         .map(|waiter| member("waiter", waiter.position, waiter.waits_for.to_string(), &waiter.key, style));
     let rest =
         others.iter().flat_map(|(lease, keys)| keys.iter().map(|key| [table::lease(*lease), table::text(key, style)]));
+    let verdict = verdict(&model::verdict(facts, &lock));
     if format == Format::Simple {
         // The first word of a line says what the line is, so that one grep finds each kind.
         table::line(&with_kind("lock", summary), to)?;
+        table::line(&with_kind("verdict", [verdict]), to)?;
         for row in holders.chain(waiters) {
             table::line(&row, to)?;
         }
@@ -234,6 +237,7 @@ fn print(
     let right = |name| Column(name, Align::Right);
     let columns = [left("LOCK"), left("LAYOUT"), left("FAMILY"), left("STATE"), right("WAITERS"), left("FINDINGS")];
     table::print(format, columns, [summary], to)?;
+    table::print(format, [left("VERDICT")], [[verdict]], to)?;
     let columns = [
         left("ROLE"),
         right("POSITION"),
@@ -300,7 +304,7 @@ mod tests {
         let mut out = Vec::new();
         let facts = model.shown();
         let how = Shown { format, style: Style::default(), tree: false };
-        print(facts, facts.lock_named(name).unwrap(), told, how, &mut out).unwrap();
+        print(facts, facts.lock_named(name).unwrap(), model.diagnosis(), told, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -315,6 +319,8 @@ mod tests {
         let document: Value = serde_json::from_str(&shown(&model, b"/a", &told, Format::Json)).unwrap();
         assert_eq!(document["lock"]["name"], "/a");
         assert_eq!(document["lock"]["holder"]["token"], 5);
+        let verdict = "held: the time of its lease was not asked; nobody waits; the lease also holds 1 other lock";
+        assert_eq!(document["verdict"], verdict);
         let expected = json!([{"lease": "694d82254d5fa305", "keys": ["/b/694d82254d5fa305", "/far"]}]);
         assert_eq!(document["lease_keys"], expected);
     }
@@ -323,16 +329,16 @@ mod tests {
     fn each_line_says_what_it_is() {
         let text = shown(&sample::locks(), b"/jobs/reindex", &KeysOfLeases::new(), Format::Simple);
         let kinds: Vec<_> = text.lines().map(|line| line.split('\t').next().unwrap()).collect();
-        assert_eq!(kinds, ["lock", "holder", "waiter"]);
+        assert_eq!(kinds, ["lock", "verdict", "holder", "waiter"]);
         let waiter = "waiter\t1\t/jobs/reindex/694d82254d5fa307\t694d82254d5fa307\t83010\t83004\t-\t-\t-\t-";
-        assert_eq!(text.lines().nth(2).unwrap(), waiter);
+        assert_eq!(text.lines().nth(3).unwrap(), waiter);
     }
 
     #[test]
     fn a_table_has_the_lock_its_queue_and_what_else_hangs_on_its_leases() {
         let told = KeysOfLeases::from([(FIRST, vec!["/far".into()])]);
         let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
-        let headers = ["| LOCK ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
+        let headers = ["| LOCK ", "| VERDICT ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
         assert!(headers.iter().all(|header| text.contains(header)), "{text}");
     }
 

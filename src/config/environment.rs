@@ -7,7 +7,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use super::parse::{self, ValueError};
-use super::{ConfigError, Format, Layer, Secret, TtlPolicy};
+use super::{ConfigError, Findings, Format, Layer, Secret, TtlPolicy};
 
 /// Each setting with the variable it is taken from: etcdctl's where etcdctl has the setting,
 /// lockscope's own for the rest.
@@ -75,6 +75,7 @@ impl Layer {
             audit_log: from.path("audit-log"),
             ttl_budget: from.read("ttl-budget", ttl_budget)?,
             ttl: from.read("ttl", ttl)?,
+            findings: Findings::default(),
         })
     }
 }

@@ -8,7 +8,7 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::Layer;
+use super::{Findings, Layer};
 
 /// Why a configuration file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -103,15 +103,28 @@ impl Layer {
             FileError::Invalid { path: path.to_owned(), line, column, why: error.message().to_owned() }
         };
         let table = toml::de::DeTable::parse(text).map_err(|error| invalid(&error))?;
-        let unknown = table.get_ref().keys().find(|key| !Self::NAMES.contains(&key.get_ref().as_ref()));
-        if let Some(key) = unknown {
-            let (line, column) = place(text, key.span().start);
-            let key = key.get_ref().as_ref().to_owned();
-            let nearest = crate::nearest::nearest(&key, Self::NAMES).map(str::to_owned);
-            return Err(FileError::Unknown { path: path.to_owned(), line, column, key, nearest });
+        let names: Vec<_> = Self::NAMES.into_iter().chain(Self::SECTIONS).collect();
+        refuse_unknown(text, path, table.get_ref(), &names)?;
+        let section = table.get_ref().get("findings").and_then(|section| section.get_ref().as_table());
+        if let Some(section) = section {
+            refuse_unknown(text, path, section, Findings::NAMES)?;
         }
         toml::from_str(text).map_err(|error| invalid(&error))
     }
+}
+
+/// Fails at the first key that is none of these names, and says which was probably meant.
+fn refuse_unknown(
+    text: &str,
+    path: &Path,
+    table: &toml::de::DeTable<'_>,
+    names: &[&'static str],
+) -> Result<(), FileError> {
+    let Some(key) = table.keys().find(|key| !names.contains(&key.get_ref().as_ref())) else { return Ok(()) };
+    let (line, column) = place(text, key.span().start);
+    let key = key.get_ref().as_ref().to_owned();
+    let nearest = crate::nearest::nearest(&key, names.iter().copied()).map(str::to_owned);
+    Err(FileError::Unknown { path: path.to_owned(), line, column, key, nearest })
 }
 
 /// Line and column, both from 1, of a byte in a text.
@@ -214,6 +227,24 @@ pub(super) mod de {
         from.deserialize_any(Count).map(Some)
     }
 
+    /// A number of things.
+    pub fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+        struct Number;
+
+        impl Visitor<'_> for Number {
+            type Value = u32;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a whole number")
+            }
+
+            fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+                parse::count(&number.to_string(), 1, 1_000_000).map_err(E::custom)
+            }
+        }
+        from.deserialize_any(Number).map(Some)
+    }
+
     /// One text, or a list of them.
     struct List<T> {
         expecting: &'static str,
@@ -289,7 +320,27 @@ mod tests {
         // Serde knows the fields it takes; its message is the independent witness.
         let error = toml::from_str::<Layer>("nonsense = 1").unwrap_err().message().to_owned();
         let fields: Vec<_> = error.split('`').skip(3).step_by(2).collect();
-        assert_eq!(fields, Layer::NAMES);
+        assert_eq!(fields, Layer::NAMES.into_iter().chain(Layer::SECTIONS).collect::<Vec<_>>());
+        let error = toml::from_str::<Findings>("nonsense = 1").unwrap_err().message().to_owned();
+        let fields: Vec<_> = error.split('`').skip(3).step_by(2).collect();
+        assert_eq!(fields, Findings::NAMES);
+    }
+
+    #[test]
+    fn what_counts_as_a_finding_has_a_section() {
+        let layer = read("hex = true\n[findings]\nlong-hold = \"1m30s\"\nlong-hold-medians = 3").unwrap();
+        assert_eq!(
+            layer.findings,
+            Findings { long_hold: Some(Duration::from_secs(90)), long_hold_medians: Some(3), ..Findings::default() }
+        );
+        assert_eq!(
+            read("[findings]\nlong-holt = \"1m\""),
+            Err("/c/config.toml:2:1: unknown setting `long-holt`; did you mean `long-hold`?".into())
+        );
+        let error = read("[findings]\nlong-hold = 5").unwrap_err();
+        assert!(error.starts_with("/c/config.toml:2:13: ") && error.contains("a duration in quotes"), "{error}");
+        assert!(read("[findings]\nlong-hold-medians = 0").unwrap_err().contains("no whole number from 1"));
+        assert!(read("findings = 3").unwrap_err().starts_with("/c/config.toml:1:12: "));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Deserialize;
 
 use super::file::de;
-use super::{Endpoint, Format, TtlPolicy};
+use super::{Endpoint, Findings, Format, TtlPolicy};
 
 /// What one source (the flags, the environment, a file) says; `None` leaves a setting to
 /// the sources below. The names are the flags' names, which are also those of the file.
@@ -75,6 +75,8 @@ pub struct Layer {
     /// Which leases one-shot commands ask for.
     #[serde(deserialize_with = "de::ttl")]
     pub ttl: Option<TtlPolicy>,
+    /// From when on something counts as a finding; only a file has this section.
+    pub findings: Findings,
 }
 
 /// Text that may hold a password and is never printed.
@@ -88,7 +90,7 @@ impl fmt::Debug for Secret {
 }
 
 impl Layer {
-    /// The names of all settings, as flags and as the file have them.
+    /// The names of all settings, as flags and as the file have them; sections come on top.
     pub const NAMES: [&'static str; 25] = [
         "endpoints",
         "cacert",
@@ -116,6 +118,9 @@ impl Layer {
         "ttl-budget",
         "ttl",
     ];
+
+    /// The sections of the file.
+    pub const SECTIONS: [&'static str; 1] = ["findings"];
 
     /// This layer laid over `below`: what this one leaves open is taken from there.
     #[must_use]
@@ -146,6 +151,7 @@ impl Layer {
             audit_log: self.audit_log.or(below.audit_log),
             ttl_budget: self.ttl_budget.or(below.ttl_budget),
             ttl: self.ttl.or(below.ttl),
+            findings: self.findings.over(below.findings),
         }
     }
 }

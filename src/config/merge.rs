@@ -102,6 +102,7 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         output: Output { format: all.write_out, hex: all.hex.unwrap_or(false) },
         polling: Polling { budget: all.ttl_budget.unwrap_or(Polling::default().budget), ttl: all.ttl },
         logging: Logging { debug: all.debug.unwrap_or(false), file: not_empty(all.log_file) },
+        findings: all.findings,
         // That is for one run alone, and no setting.
         recording: Recording::default(),
     })

@@ -225,6 +225,8 @@ pub enum Copied {
     Lease,
     /// The fencing token of the holder.
     Token,
+    /// The command that helps against the worst that was found.
+    Remedy,
 }
 
 impl Copied {
@@ -235,6 +237,7 @@ impl Copied {
             Self::Key => "key",
             Self::Lease => "lease id",
             Self::Token => "fencing token",
+            Self::Remedy => "remedy",
         }
     }
 }

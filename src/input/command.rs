@@ -158,7 +158,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(&["playground"], "", "The simulated clients", Kind::Plain(Action::Show(Screen::Playground))),
     entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
     entry(&["waits"], "", "Who waits for whom, across locks", Kind::Plain(Action::Show(Screen::Waits))),
-    entry(&["sort"], "wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
+    entry(&["sort"], "weight|wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
     entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
     entry(&["theme"], "NAME", "Use a theme", Kind::Theme),
     entry(&["all"], "", "Show also registrations and other leased keys, or locks only", Kind::Plain(Action::All)),
@@ -283,7 +283,7 @@ fn named(word: &Word, rest: &str, names: Names<'_>) -> Result<String, CommandErr
     Ok(said.join(" "))
 }
 
-const SORTS: &str = "wait, name, held, ttl or handovers";
+const SORTS: &str = "weight, wait, name, held, ttl or handovers";
 
 /// What a name stands for.
 #[derive(Clone, Copy)]
@@ -566,8 +566,8 @@ mod tests {
         let wrong = [
             (":frob", "no command `frob`; Tab goes through the commands"),
             (":lo", "`lo` could be locks, lock, log"),
-            (":sort", "`sort` wants wait, name, held, ttl or handovers"),
-            (":sort size", "`sort` wants wait, name, held, ttl or handovers, not `size`"),
+            (":sort", "`sort` wants weight, wait, name, held, ttl or handovers"),
+            (":sort size", "`sort` wants weight, wait, name, held, ttl or handovers, not `size`"),
             (":sort ttl up", "`sort` wants asc or desc behind the column, not `up`"),
             (":sort ttl asc now", "`sort` takes nothing more, not `now`"),
             (":theme", "`theme` wants the name of a theme"),

@@ -89,6 +89,8 @@ pub enum Pane {
     Queue,
     /// How the holds of one lock began and ended.
     History,
+    /// What was found about a lock.
+    Findings,
     /// The list of leases.
     Leases,
     /// The list of members.
@@ -125,10 +127,11 @@ pub enum Pane {
 
 impl Pane {
     /// All panes.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::Locks,
         Self::Queue,
         Self::History,
+        Self::Findings,
         Self::Leases,
         Self::Members,
         Self::Nodes,
@@ -151,8 +154,10 @@ impl Pane {
 /// What the list of locks is sorted by. Equal locks follow each other by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {
-    /// The number of waiters; most first.
+    /// How much it matters: how bad its findings are, then for how long how many wait; most first.
     #[default]
+    Weight,
+    /// The number of waiters; most first.
     Wait,
     /// The name; in the order of its bytes.
     Name,
@@ -166,11 +171,12 @@ pub enum Sort {
 
 impl Sort {
     /// All sorts in the order `s` goes through them.
-    pub const ALL: [Self; 5] = [Self::Wait, Self::Name, Self::Held, Self::Ttl, Self::Handovers];
+    pub const ALL: [Self; 6] = [Self::Weight, Self::Wait, Self::Name, Self::Held, Self::Ttl, Self::Handovers];
 
     /// The word in the list's title and on the command line, in lower case.
     pub const fn name(self) -> &'static str {
         match self {
+            Self::Weight => "weight",
             Self::Wait => "wait",
             Self::Name => "name",
             Self::Held => "held",
@@ -188,7 +194,7 @@ impl Sort {
 
     /// Whether the unreversed order starts with the largest.
     pub const fn starts_with_largest(self) -> bool {
-        matches!(self, Self::Wait | Self::Held | Self::Handovers)
+        matches!(self, Self::Weight | Self::Wait | Self::Held | Self::Handovers)
     }
 }
 

@@ -88,7 +88,7 @@ impl Checkup {
     /// Looks at the facts if that is due, or the last look is long ago; whether anything changed.
     pub fn look(&mut self, facts: &Facts, now: Timestamp) -> bool {
         let Some(thresholds) = self.thresholds else { return false };
-        if !self.due(facts).is_some_and(|due| due <= now) && !self.is_old(facts) {
+        if self.due(facts).is_none_or(|due| due > now) && !self.is_old(facts) {
             return false;
         }
         self.made = Some(Made { facts: facts.version(), at: now, seen: facts.now() });

@@ -14,6 +14,7 @@ mod db_near_quota;
 mod deadlock;
 mod denied;
 mod detached_lease;
+mod document;
 mod foreign_key;
 mod holder_lost;
 mod holder_not_renewing;
@@ -40,7 +41,7 @@ mod quorum_at_risk;
 mod reacquired;
 mod rewritten_holder;
 #[cfg(test)]
-mod scene;
+pub(super) mod scene;
 mod server_made_lease;
 mod shared_lease;
 mod single_key_lock;
@@ -56,6 +57,8 @@ use hashbrown::HashMap;
 use crate::domain::{Key, LeaseId, MemberId, Millis, Sentence};
 
 use super::{Facts, LockView, Since};
+
+pub use document::document;
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[

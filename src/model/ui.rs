@@ -23,7 +23,7 @@ use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
 use crate::input::keymap::Context;
 use crate::input::{Extent, Pane, Screen, Sort};
 
-use super::{Facts, KeyView, LockIx, LockView};
+use super::{Checkup, Facts, KeyView, LockIx, LockView};
 
 pub use cursor::{Cursor, Position};
 pub use dialog::Dialog;
@@ -79,6 +79,8 @@ pub struct Ui {
     pub reversed: bool,
     /// Whether registrations and other leased keys are listed with the locks.
     pub all: bool,
+    /// What is wrong by the facts that are shown.
+    pub checkup: Checkup,
     /// The listed locks.
     pub lock_order: Order<LockIx>,
     /// The selected lock.
@@ -316,11 +318,13 @@ impl Ui {
         visible
     }
 
-    /// Brings the lists up to date, and takes away a message whose time is up.
+    /// Brings the diagnosis and the lists up to date, and takes away a message whose time is up.
     pub fn settle(&mut self, facts: &Facts, now: Timestamp) {
+        self.diagnose(facts, now);
         if self.list_due(facts).is_some_and(|due| due <= now) {
-            let Self { lock_order, filter, all, sort, reversed, .. } = self;
-            lock_order.list_locks(facts, now, Listing { filter, all: *all, sort: *sort, reversed: *reversed });
+            let Self { lock_order, filter, all, sort, reversed, checkup, .. } = self;
+            let listing = Listing { filter, all: *all, sort: *sort, reversed: *reversed, checkup };
+            lock_order.list_locks(facts, now, listing);
             let rows = self.lock_order.rows();
             let name = |row: usize| Some(facts.lock(*rows.get(row)?)?.name());
             self.locks.follow(rows.len(), |row, picked| name(row) == Some(picked.as_bytes()));
@@ -355,7 +359,8 @@ impl Ui {
     /// When [`Ui::settle`] has something to do.
     pub fn next_settling(&self, facts: &Facts) -> Option<Timestamp> {
         let toast = self.toast.as_ref().map(|toast| toast.until);
-        [self.list_due(facts), self.leases_due(facts), self.waits_due(facts), toast].into_iter().flatten().min()
+        let lists = [self.list_due(facts), self.leases_due(facts), self.waits_due(facts)];
+        lists.into_iter().chain([self.checkup.due(facts), toast]).flatten().min()
     }
 
     /// When a picture drawn at `drawn_at` is out of date although nothing happened: a second
@@ -379,6 +384,13 @@ impl Ui {
             _ => (None, MOVING),
         };
         since.filter(|&at| at >= drawn_at).map(|_| drawn_at + after)
+    }
+
+    /// Looks for what is wrong, if that is due.
+    pub fn diagnose(&mut self, facts: &Facts, now: Timestamp) {
+        if self.checkup.look(facts, now) {
+            self.touch();
+        }
     }
 
     /// Has the lists made anew at the next settling, because what they depend on was changed.
@@ -445,7 +457,8 @@ impl Ui {
     }
 
     fn list_due(&self, facts: &Facts) -> Option<Timestamp> {
-        let listing = Listing { filter: &self.filter, all: self.all, sort: self.sort, reversed: self.reversed };
+        let Self { filter, all, sort, reversed, checkup, .. } = self;
+        let listing = Listing { filter, all: *all, sort: *sort, reversed: *reversed, checkup };
         self.lock_order.due(listing.version(facts), facts.lock_count())
     }
 

@@ -178,7 +178,7 @@ async fn ask(pool: &Pool, member: &Member) -> Result<Status, PortError> {
 /// `AlarmMember`: `memberID:1027 alarm:NOSPACE`. Asking for alarms outright would be a write to
 /// the Raft log of every member (etcd `v3_server.go`, `Alarm`), which an onlooker should not
 /// make every few seconds.
-pub(super) fn alarms<'a>(errors: impl IntoIterator<Item = &'a String>) -> Vec<Alarm> {
+pub fn alarms<'a>(errors: impl IntoIterator<Item = &'a String>) -> Vec<Alarm> {
     let mut alarms: Vec<_> = errors.into_iter().filter_map(|error| alarm(error)).collect();
     alarms.sort();
     alarms.dedup();

@@ -239,9 +239,9 @@ mod tests {
         assert_eq!(world.listed(), ["/b", "/a", "/c"], "most waiters first");
         world.keys("S");
         assert_eq!(world.listed(), ["/c", "/a", "/b"]);
-        world.keys("s");
+        world.keys("ss");
         assert_eq!((world.model.ui.sort, world.listed()), (Sort::Name, ["/a", "/b", "/c"].map(String::from).to_vec()));
-        for sort in [Sort::Held, Sort::Ttl, Sort::Handovers, Sort::Wait] {
+        for sort in [Sort::Held, Sort::Ttl, Sort::Handovers, Sort::Weight, Sort::Wait] {
             world.keys("s");
             assert_eq!((world.model.ui.sort, world.model.ui.reversed), (sort, false));
         }
@@ -270,7 +270,9 @@ mod tests {
         let more: Vec<_> = many.iter().copied().chain([("/new", 3)]).collect();
         world.list(&more);
         assert_eq!(world.listed()[0], "/0000", "not yet");
-        assert_eq!(world.model.next_tick(), Some(world.now() + Millis(500)).min(world.model.live().next_deadline()));
+        let (list, diagnosis) = (world.now() + Millis(500), world.model.ui.checkup.due(world.model.shown()));
+        let due = [Some(list), diagnosis, world.model.live().next_deadline()].into_iter().flatten().min();
+        assert_eq!(world.model.next_tick(), due);
         world.pass(500);
         assert_eq!(world.listed()[0], "/new");
         world.keys("S");
@@ -330,6 +332,8 @@ mod tests {
     #[test]
     fn polls_alone_make_no_list_anew_unless_it_goes_by_time_left() {
         let mut world = world();
+        world.model.diagnose_by(None);
+        world.pass(0);
         let poll = |world: &mut World| {
             world.ttl(lease_of("/a", 0), 60, 40);
             world.model.ui.next_settling(world.model.shown())

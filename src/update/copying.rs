@@ -1,6 +1,6 @@
 //! Putting something of the selection on the clipboard.
 
-use crate::domain::{LeaseId, Revision};
+use crate::domain::{LeaseId, Revision, Sentence};
 use crate::effect::{Effect, Effects};
 use crate::input::Screen;
 use crate::input::action::Copied;
@@ -11,12 +11,12 @@ use super::action::tell;
 
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
-    let Some(text) = text(&model.ui, model.shown(), what) else {
-        tell(model, Notice::NothingToCopy(what));
-        return Effects::new();
+    let effect = match what {
+        Copied::Remedy => remedy(model).map(Effect::CopyCommand),
+        _ => text(&model.ui, model.shown(), what).map(Effect::Copy),
     };
-    tell(model, Notice::Copied(what));
-    vec![Effect::Copy(text)]
+    tell(model, if effect.is_some() { Notice::Copied(what) } else { Notice::NothingToCopy(what) });
+    effect.into_iter().collect()
 }
 
 /// Copies the command that the open dialog shows.
@@ -38,7 +38,14 @@ fn text(ui: &Ui, facts: &Facts, what: Copied) -> Option<String> {
             let Revision(token) = holder.token();
             token.to_string()
         }),
+        Copied::Remedy => None,
     }
+}
+
+/// The command that helps against the worst that was found about the selected lock.
+fn remedy(model: &Model) -> Option<Sentence> {
+    let (lock, ..) = selection(&model.ui, model.shown());
+    model.diagnosis().of_lock(lock?.name()).next().map(|finding| finding.remedy.clone())
 }
 
 /// The lock, the key and the lease that are selected on the screen.
@@ -95,6 +102,20 @@ mod tests {
         assert_eq!(copied(&world.keys("yl")), Some(lease.to_string().as_str()));
         let token = world.model.shown().lock_named(b"/b").unwrap().holder().unwrap().token();
         assert_eq!(copied(&world.keys("yt")), Some(token.to_string().as_str()));
+    }
+
+    #[test]
+    fn the_command_against_the_worst_finding_is_copied() {
+        let mut world = World::new(&[("/a", 0), ("/b", 3)]);
+        world.ttl(lease_of("/b", 0), 60, 20);
+        world.pass(1_000);
+        world.ttl(lease_of("/b", 0), 60, 19);
+        world.pass(1_000);
+        let effects = world.keys("yr");
+        let [Effect::CopyCommand(command)] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(command.value("lease"), Some(&crate::domain::Value::Lease(lease_of("/b", 0))));
+        world.keys("j");
+        assert_eq!(world.keys("yr"), [], "nothing is wrong with /a");
     }
 
     #[test]

@@ -78,6 +78,7 @@ const fn position(ui: &mut Ui, pane: Pane) -> Option<&mut Position> {
         Pane::Lanes | Pane::Clients => Some(&mut ui.play.clients.position),
         Pane::Happened => Some(&mut ui.play.happened.position),
         Pane::History
+        | Pane::Findings
         | Pane::Terms
         | Pane::Way
         | Pane::Expected
@@ -103,6 +104,7 @@ fn len(ui: &Ui, facts: &Facts, pane: Pane) -> usize {
         Pane::Happened => facts.play.as_ref().map_or(0, |play| play.happened().len()),
         // What these show is made by the view, which says how long it is.
         Pane::History
+        | Pane::Findings
         | Pane::Terms
         | Pane::Way
         | Pane::Expected
@@ -147,6 +149,7 @@ fn pin(ui: &mut Ui, facts: &Facts, pane: Pane) {
             }
         }
         Pane::History
+        | Pane::Findings
         | Pane::Terms
         | Pane::Way
         | Pane::Expected

@@ -127,7 +127,8 @@ pub fn switch(ui: &mut Ui, screen: Screen) {
     ui.focus = None;
 }
 
-fn open_lock(ui: &mut Ui, lock: &LockView<'_>) {
+/// Shows a lock on its own screen.
+pub fn open_lock(ui: &mut Ui, lock: &LockView<'_>) {
     let opened = opened(lock);
     if ui.opened.as_ref() != Some(&opened) {
         forget_queue(ui);
@@ -136,7 +137,8 @@ fn open_lock(ui: &mut Ui, lock: &LockView<'_>) {
     switch(ui, Screen::Lock);
 }
 
-fn open_lease(model: &mut Model, lease: LeaseId) {
+/// Shows a lease in the list of leases.
+pub fn open_lease(model: &mut Model, lease: LeaseId) {
     let now = model.live().now();
     let (facts, ui) = model.shown_and_ui();
     switch(ui, Screen::Leases);

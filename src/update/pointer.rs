@@ -2,7 +2,7 @@
 
 use crate::effect::Effects;
 use crate::input::keymap::Context;
-use crate::input::{Hits, Mouse, MouseKind, Pane, Target, keymap};
+use crate::input::{Hits, Mouse, MouseKind, Pane, Screen, Target, keymap};
 use crate::model::Model;
 use crate::model::ui::{Layer, queue};
 
@@ -71,6 +71,9 @@ fn click(model: &mut Model, target: Option<&Target>) -> Effects {
 /// Selects a row, or opens it when it was picked before. Rows are told by what they are, so a
 /// list that was sorted anew since the frame was drawn leads to no wrong row.
 fn click_row(model: &mut Model, target: &Target) {
+    if leads_elsewhere(model, target) {
+        return;
+    }
     let (facts, ui) = model.shown_and_ui();
     let (pane, row, picked) = match target {
         Target::Lock(name) => (Pane::Locks, navigating::row_of_lock(ui, facts, name), ui.locks.picked() == Some(name)),
@@ -119,12 +122,38 @@ fn click_row(model: &mut Model, target: &Target) {
     }
 }
 
+/// Goes to what the screen does not list: a line of Attention can be about anything. Whether it
+/// went there for good.
+fn leads_elsewhere(model: &mut Model, target: &Target) -> bool {
+    let (facts, ui) = model.shown_and_ui();
+    let lists = |pane: Pane| ui.screen.main_pane() == pane || ui.panes.iter().any(|(shown, _)| *shown == pane);
+    match target {
+        Target::Lock(name) => {
+            let unlisted = !lists(Pane::Locks) || navigating::row_of_lock(ui, facts, name).is_none();
+            match facts.lock_named(name).filter(|_| unlisted) {
+                Some(lock) => navigating::open_lock(ui, &lock),
+                None => return false,
+            }
+            true
+        }
+        Target::Lease(lease) if !lists(Pane::Leases) => {
+            navigating::open_lease(model, *lease);
+            true
+        }
+        Target::Member(_) if !lists(Pane::Members) => {
+            navigating::switch(ui, Screen::Members);
+            false
+        }
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::MemberId;
     use crate::effect::Effect;
-    use crate::input::{Action, Screen};
+    use crate::input::Action;
     use crate::update::testing::{World, lease_of};
 
     fn world() -> World {
@@ -189,6 +218,20 @@ mod tests {
             )
             .is_some()
         );
+    }
+
+    #[test]
+    fn what_attention_names_is_gone_to_wherever_it_is_listed() {
+        let mut world = world();
+        world.click(Target::Lease(lease_of("/b", 2)));
+        assert_eq!((world.model.ui.screen, world.model.ui.selected_lease()), (Screen::Leases, Some(lease_of("/b", 2))));
+        world.keys("1");
+        world.click(Target::Member(MemberId(3)));
+        assert_eq!((world.model.ui.screen, world.model.ui.members.index()), (Screen::Members, 2));
+        world.keys("1/c<Enter>");
+        world.click(Target::Lock("/a".into()));
+        let opened = world.model.ui.shown_lock(world.model.shown()).map(|lock| lock.name().to_vec());
+        assert_eq!((world.model.ui.screen, opened), (Screen::Lock, Some(b"/a".to_vec())), "the filter hides it");
     }
 
     #[test]

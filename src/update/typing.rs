@@ -220,7 +220,7 @@ mod tests {
     fn a_mistake_is_told_and_can_be_called_back() {
         let mut world = world();
         world.keys(":sort size<Enter>");
-        assert_eq!(world.toast(), "`sort` wants wait, name, held, ttl or handovers, not `size`");
+        assert_eq!(world.toast(), "`sort` wants weight, wait, name, held, ttl or handovers, not `size`");
         assert!(world.model.ui.toast.as_ref().unwrap().notice.is_error());
         world.keys(":<Up>");
         assert_eq!(world.model.ui.prompt.as_ref().unwrap().line.text(), "sort size");
@@ -232,7 +232,7 @@ mod tests {
     fn a_command_that_works_takes_the_mistake_before_it_away() {
         let mut world = world();
         for (command, toast) in [
-            ("sort size", "`sort` wants wait, name, held, ttl or handovers, not `size`"),
+            ("sort size", "`sort` wants weight, wait, name, held, ttl or handovers, not `size`"),
             ("sort name", ""),
             ("lock /nowhere", "no lock `/nowhere`"),
             ("leases", ""),

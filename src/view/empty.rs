@@ -5,12 +5,11 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::canvas::Canvas;
-use super::locks::attention::{denied_text, is_login, reason};
 use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped};
 use super::theme::{Role, Theme};
 use super::widget::notice::notice;
 use crate::domain::{KeyRange, Timestamp};
-use crate::event::{EndpointError, LinkState};
+use crate::event::{Denied, EndpointError, LinkState};
 use crate::model::{Facts, Link};
 
 /// Draws why there is nothing: no connection, nothing read yet, a filter, or no locks.
@@ -131,4 +130,35 @@ fn count(number: usize) -> String {
 
 fn muted<'a>(text: impl Into<std::borrow::Cow<'a, str>>, theme: &Theme) -> Line<'a> {
     Line::from(theme.span(text, Role::Muted))
+}
+
+/// Whether etcd was reached and refused the user or the password.
+fn is_login(tried: &EndpointError) -> bool {
+    tried.error.starts_with("cannot log in to ") || tried.error.contains("authentication failed")
+}
+
+/// Why an endpoint cannot be used, without its name, which stands beside it: what matters
+/// must not be cut off behind a long URL.
+fn reason(tried: &EndpointError) -> &str {
+    let error = tried.error.as_str();
+    if error.contains("authentication failed") {
+        return "authentication failed: check --user and --password";
+    }
+    let of_network = || error.strip_prefix("cannot reach ")?.strip_prefix(tried.endpoint.as_str())?.strip_prefix(": ");
+    let of_login = || Some(error.strip_prefix("cannot log in to ")?.split_once("\": ")?.1);
+    let of_strangers = || error.strip_prefix(tried.endpoint.as_str())?.strip_prefix(' ');
+    of_network().or_else(of_login).or_else(of_strangers).unwrap_or(error)
+}
+
+/// What a denied range needs.
+fn denied_text(denied: &Denied) -> String {
+    let right = match (denied.is_everything(), denied.range.end.is_empty()) {
+        (true, _) => "read on all keys, or name a --prefix",
+        (false, true) => "read on this key",
+        (false, false) => "read on this prefix",
+    };
+    if denied.user.is_empty() {
+        return format!("denied, nobody is logged in: needs {right}");
+    }
+    format!("denied to {}: its role needs {right}", escape_text(&denied.user))
 }

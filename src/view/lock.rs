@@ -1,6 +1,7 @@
 //! The screen of one lock: its queue, what is known of it, how it passed on.
 
 pub mod about;
+mod findings;
 pub mod history;
 pub mod holders;
 pub mod queue;
@@ -12,12 +13,16 @@ use super::canvas::Canvas;
 use super::layout::{bottom, left, percent, top};
 use super::list::List;
 use super::theme::Role;
+use super::verdict;
 use super::widget::notice::notice;
 use crate::input::Pane;
-use crate::model::{Facts, LockView};
+use crate::model::{Diagnosis, Facts, LockView};
 
 /// The fewest rows of the queue, frame and heading included.
 const QUEUE: u16 = 7;
+/// The fewest rows that findings get at first, and with how few rows besides them the holders give way.
+const FINDINGS: u16 = 5;
+const SHORT: u16 = 22;
 /// The rows of the strip of holders.
 const HOLDERS: u16 = 4;
 
@@ -27,10 +32,12 @@ pub struct Lock<'a> {
     pub open: Option<LockView<'a>>,
     /// Where its queue stands.
     pub queue: List<'a>,
-    /// How far its history is scrolled.
-    pub history: usize,
+    /// How far a pane without a selection is scrolled.
+    pub scrolled: &'a dyn Fn(Pane) -> usize,
     /// The pane that has the focus.
     pub focused: Pane,
+    /// What is wrong.
+    pub diagnosis: &'a Diagnosis,
 }
 
 impl Lock<'_> {
@@ -44,7 +51,17 @@ impl Lock<'_> {
             ];
             return notice(canvas, area, &lines);
         };
-        let (area, lanes) = bottom(area, HOLDERS);
+        let (verdict_area, area) = top(area, verdict::wanted_rows(facts, lock, area.width));
+        verdict::draw(canvas, verdict_area, facts, lock);
+        let wanted = findings::wanted_rows(self.diagnosis, lock, area.width, canvas.theme);
+        let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));
+        if findings_area.height > 0 {
+            let (top, focused) = ((self.scrolled)(Pane::Findings), self.focused == Pane::Findings);
+            findings::draw(canvas, findings_area, self.diagnosis, lock, top, focused);
+        }
+        // What is wrong matters more than who held it before.
+        let lanes_rows = if findings_area.height > 0 && area.height < SHORT { 0 } else { HOLDERS };
+        let (area, lanes) = bottom(area, lanes_rows);
         let about_rows = about::wanted_rows(facts, lock, canvas.theme);
         let most = area.height.saturating_sub(7.min(about_rows)).max(QUEUE);
         let queue_rows = queue::wanted_rows(lock).clamp(QUEUE, most.max(percent(area.height, 50, QUEUE)));
@@ -54,7 +71,10 @@ impl Lock<'_> {
         queue::draw(canvas, queue_area, facts, lock, None, &self.queue);
         let (about_area, history_area) = left(below, percent(below.width, 57, 30));
         about::draw(canvas, about_area, facts, lock);
-        history::draw(canvas, history_area, facts, lock, self.history, self.focused == Pane::History);
-        holders::draw(canvas, lanes, lock, facts.now());
+        let scrolled = (self.scrolled)(Pane::History);
+        history::draw(canvas, history_area, facts, lock, scrolled, self.focused == Pane::History);
+        if lanes.height > 0 {
+            holders::draw(canvas, lanes, lock, facts.now());
+        }
     }
 }

@@ -18,11 +18,17 @@ use super::lock::{about, history, holders, queue};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Row, table};
-use super::{empty, log, members};
+use super::{empty, log, members, verdict};
 use crate::domain::{Millis, Timestamp};
 use crate::input::{Pane, Sort};
-use crate::model::{Facts, LockIx, LockView};
-use attention::Note;
+use crate::model::{Diagnosis, Facts, LockIx, LockView};
+use attention::Attention;
+use row::Worst;
+
+/// The fewest rows of the list, frame and heading included.
+const FEWEST: u16 = 8;
+/// With more rows than this the list leaves one to the verdict on the selected lock.
+const ROOMY: u16 = 10;
 
 /// What the screen needs besides the facts.
 pub struct Locks<'a> {
@@ -52,12 +58,14 @@ pub struct Locks<'a> {
     pub focused: Pane,
     /// The time that goes on while the screen is paused.
     pub live_now: Timestamp,
+    /// What is wrong.
+    pub diagnosis: &'a Diagnosis,
 }
 
 impl Locks<'_> {
     /// Draws the screen; returns how old the oldest TTL on it is.
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, size: Size) -> Option<Millis> {
-        let notes = attention::notes(facts);
+        let notes = Attention::of(facts, self.diagnosis);
         match size {
             Size::TooSmall | Size::Single => self.draw_single(canvas, area, facts, &notes),
             Size::Split => self.draw_split(canvas, area, facts, &notes),
@@ -74,18 +82,21 @@ impl Locks<'_> {
     }
 
     /// The list on top, findings and watch below.
-    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
-        let (list, below) = bottom(area, percent(area.height, 25, 5));
+    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
+        let (list, below) = bottom(area, lower_rows(area, percent(area.height, 25, 5), notes));
+        let list = self.draw_verdict(canvas, list, facts);
         let oldest = self.draw_list(canvas, list, facts);
-        let (attention_area, watch) = left(below, percent(below.width, 58, 30));
+        // Names and codes of what is wrong want more room than the latest changes.
+        let share = if notes.is_urgent() { 65 } else { 58 };
+        let (attention_area, watch) = left(below, percent(below.width, share, 30));
         self.draw_notes(canvas, attention_area, notes);
         self.draw_changes(canvas, watch, facts);
         oldest
     }
 
     /// The list on the left, the selected lock on the right, findings and watch below.
-    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
-        let (upper, lower) = bottom(area, percent(area.height, 22, 7));
+    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
+        let (upper, lower) = bottom(area, lower_rows(area, percent(area.height, 22, 7), notes));
         let (list, right) = left(upper, percent(upper.width, 50, 62));
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_selected(canvas, right, facts);
@@ -96,9 +107,9 @@ impl Locks<'_> {
     }
 
     /// Three columns: the list with the findings, the selected lock, members and log.
-    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &[Note<'_>]) -> Option<Millis> {
+    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (first, rest) = left(area, percent(area.width, 46, 80));
-        let (list, attention_area) = bottom(first, percent(first.height, 22, 8));
+        let (list, attention_area) = bottom(first, lower_rows(first, percent(first.height, 22, 8), notes));
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_notes(canvas, attention_area, notes);
 
@@ -119,6 +130,8 @@ impl Locks<'_> {
                     &self.queue,
                 );
                 let (about_area, history_area) = left(middle, middle.width / 2);
+                let (verdict_area, about_area) = top(about_area, verdict::wanted_rows(facts, lock, about_area.width));
+                verdict::draw(canvas, verdict_area, facts, lock);
                 about::draw(canvas, about_area, facts, lock);
                 history::draw(
                     canvas,
@@ -145,6 +158,8 @@ impl Locks<'_> {
 
     fn draw_selected(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
         let Some(lock) = &self.selected else { return draw_nothing_selected(canvas, area) };
+        let (verdict_area, area) = top(area, verdict::wanted_rows(facts, lock, area.width));
+        verdict::draw(canvas, verdict_area, facts, lock);
         let wanted = about::wanted_rows(facts, lock, canvas.theme).min(area.height * 2 / 5);
         let queue_rows = queue::wanted_rows(lock).clamp(8, (area.height - wanted).saturating_sub(5).max(8));
         let (queue_area, rest) = top(area, queue_rows);
@@ -152,6 +167,14 @@ impl Locks<'_> {
         let (about_area, history_area) = top(rest, wanted);
         about::draw(canvas, about_area, facts, lock);
         history::draw(canvas, history_area, facts, lock, self.scroll(Pane::History), self.focused == Pane::History);
+    }
+
+    /// One line on the selected lock below its list, where room is; returns what is left.
+    fn draw_verdict(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) -> Rect {
+        let Some(lock) = self.selected.as_ref().filter(|_| area.height > ROOMY) else { return area };
+        let (area, line) = bottom(area, 1);
+        verdict::draw(canvas, line, facts, lock);
+        area
     }
 
     fn draw_list(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) -> Option<Millis> {
@@ -172,15 +195,22 @@ impl Locks<'_> {
             window.filter_map(|at| Some((at, facts.lock(*self.rows.get(at)?)?))).collect();
         let fresh = if theme.motion { row::fresh(facts) } else { HashSet::new() };
         let most = row::scale(shown.iter().map(|(_, lock)| *lock));
+        let worst: Vec<_> = shown.iter().map(|(_, lock)| Worst::of(self.diagnosis, lock.name())).collect();
+        // A column that says nothing is left out.
+        let any = worst.iter().any(Option::is_some);
         let rows: Vec<Row<'_>> = shown
             .iter()
-            .map(|&(at, lock)| Row {
-                selected: self.list.selected == Some(at),
-                changed: fresh.contains(lock.name()),
-                ..row::row(lock, facts.now(), most, theme)
+            .zip(&worst)
+            .map(|(&(at, lock), worst)| {
+                let row = row::row(lock, facts.now(), most, theme);
+                Row {
+                    selected: self.list.selected == Some(at),
+                    changed: fresh.contains(lock.name()),
+                    ..if any { row::with_worst(row, *worst, theme) } else { row }
+                }
             })
             .collect();
-        table(canvas, inner, &row::columns(self.sort), &rows);
+        table(canvas, inner, &row::columns(self.sort, any), &rows);
         shown.iter().filter_map(|(_, lock)| queue::age(lock.holder()?.ttl())).max()
     }
 
@@ -194,7 +224,7 @@ impl Locks<'_> {
         Line::from(theme.span(format!("{place}{gap}sort: {sort} {arrow}"), Role::Muted))
     }
 
-    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &[Note<'_>]) {
+    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention) {
         attention::draw(canvas, area, notes, self.scroll(Pane::Attention), self.focused == Pane::Attention);
     }
 
@@ -209,6 +239,13 @@ impl Locks<'_> {
     fn scroll(&self, pane: Pane) -> usize {
         (self.scrolled)(pane)
     }
+}
+
+/// How many rows the lower part gets: its share, and more for more trouble, up to half of all; the
+/// list keeps a few.
+fn lower_rows(area: Rect, share: u16, attention: &Attention) -> u16 {
+    let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
+    share.max(attention.wanted_rows().min(most))
 }
 
 fn name_title<'a>(lock: &LockView<'a>, area: Rect, theme: &Theme) -> Line<'a> {

@@ -15,6 +15,7 @@ use crate::domain::{
 };
 use crate::event::{Change, Event, LeaseTtl, LinkState, ListPage, Observation, Stamped};
 use crate::input::{Chord, Code, Hits, Input};
+use crate::model::findings::Thresholds;
 use crate::model::{Facts, Model, Ui};
 use crate::update::update;
 
@@ -178,6 +179,8 @@ impl Cluster {
 
     /// Draws a frame of the whole program.
     pub fn draw(&mut self, width: u16, height: u16, theme: &Theme) -> Screenshot {
+        // A frame shows what is so now, however short ago the last diagnosis was.
+        self.model.diagnose_by(Some(Thresholds::default()));
         update(&mut self.model, Event::Tick(self.now));
         let mut terminal = Terminal::new(TestBackend::new(width, height)).unwrap();
         let mut hits = Hits::default();

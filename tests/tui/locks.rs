@@ -45,6 +45,32 @@ impl World {
         })
     }
 
+    /// Grants a lease of so many seconds.
+    pub fn lease(&self, ttl: i64) -> i64 {
+        let mut client = self.client.clone();
+        self.runtime.block_on(client.lease_grant(ttl, None)).unwrap().id()
+    }
+
+    /// Renews a lease once a second until the result is dropped.
+    pub fn keep_alive(&self, lease: i64) -> Going {
+        let mut client = self.client.clone();
+        Going(self.runtime.spawn(async move {
+            let (mut keeper, mut answers) = client.lease_keep_alive(lease).await.unwrap();
+            let mut tick = tokio::time::interval(std::time::Duration::from_secs(1));
+            loop {
+                tick.tick().await;
+                keeper.keep_alive().await.unwrap();
+                answers.message().await.unwrap();
+            }
+        }))
+    }
+
+    /// Puts a key on a lease, or on none when that is 0.
+    pub fn put(&self, key: &str, lease: i64) {
+        let mut client = self.client.clone();
+        self.runtime.block_on(client.put(key, "", Some(PutOptions::new().with_lease(lease)))).unwrap();
+    }
+
     /// Makes so many locks, `/many/0000` and on, each held.
     pub fn many(&self, count: usize) {
         let mut client = self.client.clone();
@@ -65,7 +91,7 @@ impl World {
     }
 
     /// Puts keys at this rate until the result is dropped.
-    pub fn put_steadily(&self, per_second: u32) -> Puts {
+    pub fn put_steadily(&self, per_second: u32) -> Going {
         let mut client = self.client.clone();
         let task = self.runtime.spawn(async move {
             let mut tick = tokio::time::interval(std::time::Duration::from_secs(1) / per_second);
@@ -74,14 +100,14 @@ impl World {
                 client.put(format!("/steady/{}", n % 100), n.to_string(), None).await.unwrap();
             }
         });
-        Puts(task)
+        Going(task)
     }
 }
 
-/// Puts that go on.
-pub struct Puts(tokio::task::JoinHandle<()>);
+/// Something that goes on.
+pub struct Going(tokio::task::JoinHandle<()>);
 
-impl Drop for Puts {
+impl Drop for Going {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -7,7 +7,8 @@ use super::tree::Tree;
 use super::{Each, Head, Key, Style, Text};
 use crate::domain::Revision;
 use crate::event;
-use crate::model::{Diagnosis, Facts, KeyView, LockView, Waiter};
+use crate::model::{self, Diagnosis, Facts, KeyView, LockView, Waiter};
+use crate::view::text::verdict;
 
 /// The document of `ls`.
 pub struct Locks<'a> {
@@ -65,6 +66,7 @@ impl Serialize for Show<'_> {
             #[serde(flatten)]
             head: Head,
             lock: Lock<'a>,
+            verdict: String,
             lease_keys: &'a [LeaseKeys<'a>],
             #[serde(skip_serializing_if = "Option::is_none")]
             tree: Option<&'a Tree<'a>>,
@@ -72,6 +74,7 @@ impl Serialize for Show<'_> {
         Document {
             head: Head::of(self.facts),
             lock: Lock { lock: self.lock, diagnosis: self.diagnosis, style: self.style, whole: true },
+            verdict: verdict(&model::verdict(self.facts, &self.lock)),
             lease_keys: &self.lease_keys,
             tree: self.tree.as_ref(),
         }
@@ -88,7 +91,8 @@ pub struct Denied<'a> {
 }
 
 impl<'a> Denied<'a> {
-    fn of(denied: &'a event::Denied, style: Style) -> Self {
+    /// A range with its reason.
+    pub fn of(denied: &'a event::Denied, style: Style) -> Self {
         Self { prefix: style.text(denied.range.label()), user: &denied.user, why: &denied.why }
     }
 }

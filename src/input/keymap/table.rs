@@ -62,11 +62,13 @@ pub const BINDINGS: &[Binding] = &[
     row(Context::Browse, &[key(':')], Action::Command, "Type a command").hint(75, &[key(':')], "command"),
     row(Context::Browse, &[key(' ')], Action::Pause, "Hold the screen still while the intake goes on; again to go on")
         .hint(40, &[key(' ')], "pause"),
-    row(Context::Browse, &[key('y')], Action::Copy, "Copy the lock's name, the key, the lease or the token").hint(
-        45,
+    row(
+        Context::Browse,
         &[key('y')],
-        "copy",
-    ),
+        Action::Copy,
+        "Copy the lock's name, the key, the lease, the token or the remedy",
+    )
+    .hint(45, &[key('y')], "copy"),
     row(Context::Browse, &[key('+'), key('=')], Action::Faster, "Refresh more often").hint(
         80,
         &[key('+'), key('-')],
@@ -418,7 +420,9 @@ pub const BINDINGS: &[Binding] = &[
         &[key('t')],
         "fencing token",
     ),
-    row(Context::Copy, &[ESC, key('q'), key('y')], Action::Back, "Copy nothing").hint(5, &[ESC], "nothing"),
+    row(Context::Copy, &[key('r')], Action::CopyOne(Copied::Remedy), "Copy the command against the worst finding")
+        .hint(5, &[key('r')], "remedy"),
+    row(Context::Copy, &[ESC, key('q'), key('y')], Action::Back, "Copy nothing").hint(6, &[ESC], "nothing"),
     // Typing
     row(Context::Typing, &[ENTER], Action::Edit(Edit::Accept), "Use the line").hint(10, &[ENTER], "use"),
     row(Context::Typing, &[ESC], Action::Edit(Edit::Cancel), "Give the line up; a filter is taken away").hint(

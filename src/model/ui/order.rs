@@ -9,7 +9,7 @@ use std::cmp::Ordering;
 use super::Filter;
 use crate::domain::{LeaseId, Millis, Timestamp};
 use crate::input::Sort;
-use crate::model::{Facts, KeyView, LockIx, LockView, TtlState};
+use crate::model::{Checkup, Facts, KeyView, LockIx, LockView, Severity, TtlState};
 
 /// Up to this many, a list is always up to date.
 const FEW: usize = 2_000;
@@ -98,13 +98,44 @@ pub struct Listing<'a> {
     pub sort: Sort,
     /// Whether the order is turned round.
     pub reversed: bool,
+    /// What is wrong with them.
+    pub checkup: &'a Checkup,
 }
 
 impl Listing<'_> {
     /// The version of what the list depends on: only times left change without a key changing.
     pub const fn version(&self, facts: &Facts) -> u64 {
-        if matches!(self.sort, Sort::Ttl) { facts.version() } else { facts.keys_version() }
+        match self.sort {
+            Sort::Ttl => facts.version(),
+            // Both only grow, so their sum does not come back.
+            Sort::Weight => facts.keys_version() + self.checkup.version(),
+            _ => facts.keys_version(),
+        }
     }
+}
+
+impl Listing<'_> {
+    /// What a lock is sorted by; smallest first.
+    fn rank(&self, facts: &Facts, lock: &LockView<'_>) -> i64 {
+        match self.sort {
+            Sort::Weight => -weight(facts, lock, self.checkup.diagnosis().severity(lock.name())),
+            sort => rank(lock, sort),
+        }
+    }
+}
+
+/// How much a lock matters: first how bad its findings are, then for how long how many are blocked.
+fn weight(facts: &Facts, lock: &LockView<'_>, severity: Option<Severity>) -> i64 {
+    const STEP: i64 = 1 << 61;
+    let worst = match severity {
+        Some(Severity::Error) => 2,
+        Some(Severity::Warn) => 1,
+        // What is worth knowing makes a lock no more urgent.
+        Some(Severity::Info) | None => 0,
+    };
+    let held = lock.held_since().map_or(0, |since| facts.now().since(since.at).0.max(0));
+    let waiters = i64::try_from(lock.waiter_count()).unwrap_or(i64::MAX);
+    worst * STEP + waiters.saturating_mul(held + 1).min(STEP - 1)
 }
 
 impl Order<LockIx> {
@@ -115,7 +146,7 @@ impl Order<LockIx> {
         for lock in facts.locks().filter(|lock| listing.all || lock.layout().is_lock()) {
             total += 1;
             if listing.filter.is_empty() || shows(listing.filter, &lock) {
-                keyed.push((rank(&lock, listing.sort), lock.name(), lock.ix()));
+                keyed.push((listing.rank(facts, &lock), lock.name(), lock.ix()));
             }
         }
         // What the column is sorted by turns round; equal locks keep the order of their names.
@@ -138,12 +169,12 @@ fn shows(filter: &Filter, lock: &LockView<'_>) -> bool {
     filter.shows([Some(lock.name()), lease.as_deref().map(str::as_bytes)].into_iter().flatten())
 }
 
-/// What a lock is sorted by; smallest first.
+/// The same by what is seen of the lock alone.
 fn rank(lock: &LockView<'_>, sort: Sort) -> i64 {
     let most_first = |count: u64| -i64::try_from(count).unwrap_or(i64::MAX);
     match sort {
         Sort::Wait => most_first(lock.waiter_count() as u64),
-        Sort::Name => 0,
+        Sort::Name | Sort::Weight => 0,
         Sort::Held => lock.held_since().map_or(i64::MAX, |since| since.at.0),
         Sort::Ttl => match lock.holder().map(|holder| holder.ttl()) {
             Some(TtlState::Live { remaining, .. }) => remaining.0,

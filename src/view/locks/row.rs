@@ -10,9 +10,10 @@ use crate::input::{Action, Sort, Target};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 use crate::model::ui::MARKED;
-use crate::model::{Cause, Facts, Hold, KeyView, LockView, Since};
+use crate::model::{Cause, Diagnosis, Facts, Hold, KeyView, LockView, Severity, Since};
 use crate::view::client;
 use crate::view::glyphs::Glyphs;
+use crate::view::locks::attention;
 use crate::view::text::{cut_middle, duration, escape_text, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::spark::{condense, sparkline};
@@ -26,10 +27,27 @@ const LOST_FOR: Millis = Millis(60_000);
 /// Buckets of handovers in a minute.
 const A_MINUTE: usize = 3;
 
-/// The columns of the list.
-pub fn columns(sort: Sort) -> [Column; 8] {
+/// The worst that was found about a lock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Worst {
+    /// How bad it is.
+    pub severity: Severity,
+    /// The rule that found it.
+    pub code: &'static str,
+}
+
+impl Worst {
+    /// The worst about a lock, if it is more than worth knowing.
+    pub fn of(diagnosis: &Diagnosis, name: &[u8]) -> Option<Self> {
+        let finding = diagnosis.of_lock(name).next().filter(|finding| finding.severity > Severity::Info)?;
+        Some(Self { severity: finding.severity, code: finding.code })
+    }
+}
+
+/// The columns of the list; `worst` when some lock has something wrong.
+pub fn columns(sort: Sort, worst: bool) -> Vec<Column> {
     let by = |column: Column, this: Sort| column.sorts(Action::SortBy(this), sort == this);
-    [
+    let mut columns = vec![
         by(Column::new("LOCK").at_least(16).fills(), Sort::Name),
         Column::new("LAYOUT").at_most(12).drop(0),
         Column::new("HOLDER").at_least(6).at_most(24),
@@ -38,7 +56,28 @@ pub fn columns(sort: Sort) -> [Column; 8] {
         by(Column::new("TTL").at_least(16).tight(), Sort::Ttl),
         by(Column::new("WAIT").right(), Sort::Wait),
         by(Column::new("HANDOVER").at_least(8).drop(1), Sort::Handovers),
-    ]
+    ];
+    if worst {
+        columns.insert(0, Column { gap: 1, ..by(Column::new("!"), Sort::Weight) });
+        columns.push(by(Column::new("FINDING").drop(0), Sort::Weight));
+    }
+    columns
+}
+
+/// A row with the mark and the word of the worst that was found.
+pub fn with_worst<'a>(mut row: Row<'a>, worst: Option<Worst>, theme: &Theme) -> Row<'a> {
+    let span = |text: &'static str| match worst {
+        Some(Worst { severity, .. }) => theme.span(text, attention::role(severity)),
+        None => Span::raw(""),
+    };
+    let glyph = match worst {
+        Some(Worst { severity: Severity::Error, .. }) => theme.glyphs.lost,
+        Some(_) => theme.glyphs.warning,
+        None => "",
+    };
+    row.cells.insert(0, Cell::span(span(glyph)));
+    row.cells.push(Cell::span(span(worst.map_or("", |worst| worst.code))));
+    row
 }
 
 /// The locks that changed a moment ago, by name.

@@ -21,6 +21,11 @@ pub fn sentence(sentence: &Sentence) -> String {
         .collect()
 }
 
+/// The clauses of a verdict as one sentence.
+pub fn verdict(clauses: &[Sentence]) -> String {
+    clauses.iter().map(sentence).collect::<Vec<_>>().join("; ")
+}
+
 fn said(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Key(key) => escape(key),
@@ -82,16 +87,15 @@ fn quoted(bytes: &[u8]) -> String {
         return String::from_utf8_lossy(bytes).into_owned();
     }
     let harmless = std::str::from_utf8(bytes).ok().filter(|text| escape_text(text).replace("\\\\", "\\") == **text);
-    match harmless {
-        Some(text) => format!("'{}'", text.replace('\'', r"'\''")),
-        None => {
-            let each = bytes.iter().map(|&byte| match byte {
-                b'\'' | b'\\' => format!("\\{}", char::from(byte)),
-                b' '..=b'~' => char::from(byte).to_string(),
-                _ => format!("\\x{byte:02x}"),
-            });
-            format!("$'{}'", each.collect::<String>())
-        }
+    if let Some(text) = harmless {
+        format!("'{}'", text.replace('\'', r"'\''"))
+    } else {
+        let each = bytes.iter().map(|&byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(byte)),
+            b' '..=b'~' => char::from(byte).to_string(),
+            _ => format!("\\x{byte:02x}"),
+        });
+        format!("$'{}'", each.collect::<String>())
     }
 }
 
