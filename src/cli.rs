@@ -24,6 +24,7 @@ mod doctor;
 mod document;
 mod embedded;
 mod exit;
+mod history;
 mod info;
 mod json;
 mod leases;
@@ -145,6 +146,7 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
     match command {
         Command::Ls(args) => ls::run(args, config, out).await,
         Command::Show(args) => show::run(args, config, out).await,
+        Command::History(args) => history::run(args, config, out).await,
         Command::Leases => leases::run(config, out).await,
         Command::Members => members::run(config, out).await,
         Command::Watch(args) => watch::run(args, config, out).await,

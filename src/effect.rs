@@ -6,7 +6,7 @@
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
 use crate::domain::write::{Confirmed, WriteId};
-use crate::domain::{LeaseId, Sentence};
+use crate::domain::{Key, KeyRange, LeaseId, Sentence};
 use crate::input::SeekTo;
 
 /// Something for the rim to do.
@@ -14,6 +14,8 @@ use crate::input::SeekTo;
 pub enum Effect {
     /// Ask the time to live of these leases now, in this order, in one burst.
     PollLeases(Vec<LeaseId>),
+    /// Read the past of this lock from the revisions of its keys; nothing ends the reading.
+    ReadPast(Option<(Key, KeyRange)>),
     /// Ask the cluster for all keys of a lease, watched or not: the answer is an
     /// [`crate::event::Observation::LeaseKeys`].
     LeaseKeys(LeaseId),

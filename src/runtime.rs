@@ -25,7 +25,7 @@ use std::io;
 use std::time::Duration;
 
 use thiserror::Error;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tracing::info;
 
 use crate::config::{Config, Display, Findings};
@@ -207,10 +207,11 @@ pub async fn replay(config: Config, options: replay::Options) -> Result<ExitReas
     // A source that never says anything.
     let (_silent, observations) = mpsc::channel(1);
     let (polls, _) = mpsc::channel(1);
+    let (past, _) = watch::channel(None);
     let (demo, embedded, play) = (None, None, None);
     let shown =
         Shown { demo, embedded, play, taping: Taping::default(), writes: None, replay: Some((replay, options.at)) };
-    Box::pin(show(&config, Clock::start(), signals, Wires { observations, polls }, shown)).await
+    Box::pin(show(&config, Clock::start(), signals, Wires { observations, polls, past }, shown)).await
 }
 
 /// What is shown beside what the wires bring.

@@ -13,6 +13,8 @@
 //! * After a gap that is too long to wait for, `Filled` changes follow the list that was read
 //!   instead: in order, from the revision that was seen last to the list's, then `FillEnded`,
 //!   which also says when some of them are not to be had any more.
+//! * The `Past` of a lock is a story of its own, told only when it is asked for: see
+//!   [`crate::event::Past`].
 //! * A revision is never split over two `Watched`, and their revisions only grow. How that is
 //!   kept with several watches is told in [`sequence`].
 
@@ -29,9 +31,11 @@ mod members;
 mod memory;
 mod oneshot;
 mod out;
+mod past;
 mod poll;
 pub mod sequence;
 mod session;
+mod stripes;
 mod watches;
 
 use crate::domain::KeyRange;
@@ -40,9 +44,10 @@ use crate::port::PortError;
 use crate::port::pool::Failed;
 
 pub use handle::{Handle, Wires};
-pub use live::run;
+pub use live::{Asked, run};
 pub use members::alarms;
 pub use oneshot::{connect, poll_leases, poll_members, snapshot};
+pub use past::{Ask, WantedPast, read_past};
 
 /// What to watch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +67,9 @@ pub enum SourceError {
     /// A call failed.
     #[error(transparent)]
     Port(#[from] PortError),
+    /// The server ended a watch.
+    #[error("the server ended the watch: {0}")]
+    WatchEnded(String),
 }
 
 fn reasons(failed: &[Failed]) -> String {

@@ -8,6 +8,8 @@ mod arguments;
 mod cluster;
 #[path = "cli/documents.rs"]
 mod documents;
+#[path = "cli/history.rs"]
+mod history;
 #[path = "cli/hostile.rs"]
 mod hostile;
 #[path = "cli/leases.rs"]

@@ -13,6 +13,8 @@ mod failover;
 mod live;
 #[path = "conformance/oneshot.rs"]
 mod oneshot;
+#[path = "conformance/past.rs"]
+mod past;
 #[path = "conformance/port.rs"]
 mod port;
 #[path = "conformance/replay.rs"]

@@ -13,7 +13,7 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
-use crate::domain::Redaction;
+use crate::domain::{Redaction, Revision};
 use crate::input::SeekTo;
 use crate::model::Severity;
 use crate::model::ui::ReplaySpeed;
@@ -78,6 +78,16 @@ pub enum Command {
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
     /// With --tree a line a client, each below the one it is blocked by, and deadlocks on top.
     Show(ShowArgs),
+    /// Tell who held a lock from which revision to which, rebuilt from what etcd still has
+    ///
+    /// etcd keeps all revisions since its last compaction, so that nobody had to watch. Handoffs
+    /// are printed as they are read, the oldest first. Revisions do not tell when they were made.
+    /// The cause is unknown where they do not tell that either: a lease that ran out, was revoked,
+    /// or was given up right after an unlock looks the same.
+    ///
+    /// Fields: revision of the handoff, key of the former holder, its lease, its fencing token, the
+    /// revision since which it held, cause, keys of those who held next, owner, next owners.
+    History(HistoryArgs),
     /// List leases: TTL, keys, what each holds and waits for
     ///
     /// Fields: lease, TTL, renewal, names of the locks it holds, of those it waits for, its
@@ -276,6 +286,20 @@ pub struct DisarmArgs {
     /// How it is confirmed.
     #[command(flatten)]
     pub write: WriteArgs,
+}
+
+/// Arguments of `history`.
+#[derive(Args, Debug)]
+pub struct HistoryArgs {
+    /// The lock's whole name
+    #[arg(value_name = "LOCK")]
+    pub lock: OsString,
+    /// Print the newest N handoffs only; 0 is all
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    pub limit: usize,
+    /// Begin at this revision [default: the first one after the last compaction]
+    #[arg(long, value_name = "REVISION", value_parser = clap::value_parser!(i64).range(1..).map(Revision))]
+    pub since: Option<Revision>,
 }
 
 /// Arguments of `watch`.
@@ -709,12 +733,14 @@ impl Cli {
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
     let variables = VARIABLES.iter().copied().chain([("config", CONFIG_VARIABLE)]);
-    variables.fold(Cli::command(), |command, (name, variable)| {
+    let command = variables.fold(Cli::command(), |command, (name, variable)| {
         command.mut_arg(name.replace('-', "_"), |arg| {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
             arg.help(format!("{help} [env: {variable}]"))
         })
-    })
+    });
+    // What is changed moves to the end: these, which have no variable, stay behind their neighbours.
+    ["record", "redact"].into_iter().fold(command, |command, name| command.mut_arg(name, |arg| arg))
 }
 
 #[cfg(test)]

@@ -23,7 +23,8 @@ pub async fn watch_for(config: &Config, length: Duration) -> Result<Model, Failu
     let clock = Clock::start();
     let stamps = clock.clone();
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { mut observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
+    let (source, Wires { mut observations, polls, .. }) =
+        source::Handle::start(pool, reading::watching(config), stamps);
     let mut model = Model::new(Facts::new(config.polling.budget), Ui::default());
     model.diagnose_by(None);
     let end = Instant::now() + length;

@@ -14,7 +14,7 @@ use super::exit::{Exit, Failure, say};
 use super::show::KeysOfLeases;
 use super::unseen::Unseen;
 use crate::config::{Config, Tls};
-use crate::domain::{KeyRange, LeaseId, Member};
+use crate::domain::{ClusterId, KeyRange, LeaseId, Member, Timestamp};
 use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::port::pool::{Connected, Failed};
@@ -108,6 +108,30 @@ impl Reading {
     /// The clock that observations are stamped with.
     pub const fn clock(&self) -> &Clock {
         &self.clock
+    }
+
+    /// The endpoint in use, with what its answer said of itself.
+    pub const fn connected(&self) -> &Connected {
+        &self.connected
+    }
+
+    /// The cluster that answers.
+    pub const fn cluster(&self) -> ClusterId {
+        self.connected.header.cluster
+    }
+
+    /// The time.
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Connects to an endpoint that answers now.
+    ///
+    /// # Errors
+    /// When none does, with every endpoint's reason.
+    pub async fn connect_again(&mut self) -> Result<(), Failure> {
+        self.connected = source::connect(&self.pool).await?;
+        Ok(())
     }
 
     /// What is known.
@@ -320,6 +344,7 @@ impl From<SourceError> for Failure {
         match error {
             SourceError::NoEndpoint(failed) => cannot_connect(&failed),
             SourceError::Port(error) => Self::from(error),
+            ended @ SourceError::WatchEnded(_) => Self::new(Exit::Error, ended.to_string()),
         }
     }
 }

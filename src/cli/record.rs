@@ -40,7 +40,7 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let recorder = Recorder::create(&args.file, &header)?;
     let stamps = clock.clone();
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
+    let (source, Wires { observations, polls, .. }) = source::Handle::start(pool, reading::watching(config), stamps);
     let model = Model::new(Facts::new(config.polling.budget), Ui::default());
     let mut session = Session { model, clock, polls, recorder, progress: Progress::new() };
     let ended = session.record(observations, args.length).await;

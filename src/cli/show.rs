@@ -102,7 +102,7 @@ fn found<'a>(facts: &Facts, spellings: &'a [Vec<u8>]) -> Option<&'a [u8]> {
 /// Reads as little as shows the lock as `ls` would: what stands beside it tells a lock from
 /// a registration. When there is no such lock everything is read, for the nearest names.
 /// Returns what of the lock's own keys may not be read.
-async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>]) -> Result<Vec<Denied>, Failure> {
+pub async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>]) -> Result<Vec<Denied>, Failure> {
     if !config.prefixes.is_empty() {
         reading.list(&Watching::Prefixes(config.prefixes.clone())).await?;
         return Ok(Vec::new());
@@ -127,7 +127,7 @@ async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>]) -> 
 
 /// Why the lock cannot be shown: it may not be read, which says nothing about whether it is
 /// there, or there is none.
-fn missing(reading: &Reading, spellings: &[Vec<u8>], denied: &[Denied]) -> Failure {
+pub fn missing(reading: &Reading, spellings: &[Vec<u8>], denied: &[Denied]) -> Failure {
     let Some(name) = spellings.first() else { return Failure::Refused };
     // The narrowest is the least right that shows the lock.
     let own = |denied: &&Denied| spellings.iter().any(|name| concerns(&denied.range, name));

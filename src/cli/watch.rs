@@ -37,7 +37,7 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
     let clock = Clock::start();
     let stamps = clock.clone();
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { observations, polls }) = source::Handle::start(pool, reading::watching(config), stamps);
+    let (source, Wires { observations, polls, .. }) = source::Handle::start(pool, reading::watching(config), stamps);
     let mut model = Model::new(Facts::new(config.polling.budget), Ui::default());
     model.diagnose_by(None);
     let mut watcher = Watcher {

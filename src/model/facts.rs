@@ -26,6 +26,7 @@ use super::pending::Pending;
 use super::play::Play;
 use super::poll_plan::PollPlan;
 use super::raft::{Difference, difference};
+use super::rebuilt::Rebuilt;
 use super::timeline::Timeline;
 
 /// What is known.
@@ -41,6 +42,8 @@ pub struct Facts {
     pub raft: Option<Box<RaftPicture>>,
     /// The run of simulated clients, where there is one.
     pub play: Option<Box<Play>>,
+    /// The past of the lock that was opened last.
+    pub(super) rebuilt: Option<Box<Rebuilt>>,
     /// What happened in gaps that were filled, while no fill has it.
     pub(super) past: Timeline,
     /// The fill that is under way.

@@ -149,7 +149,7 @@ impl Handoffs {
         match part {
             Past::Begun { since, to, compacted } => (self.since, self.to, self.compacted) = (since, to, compacted),
             Past::Listed(page) => self.take_page(at, page),
-            Past::Changes { changes, alive } => self.take_changes(at, changes, &alive),
+            Past::Changes { changes, alive } => self.take_changes(at, &changes, &alive),
             Past::Compacted { from, to } => self.gaps.push((from, to)),
             Past::Ended { .. } => self.end(),
         }
@@ -165,13 +165,10 @@ impl Handoffs {
         self.facts.take_page(at, page);
         if last {
             self.look(revision);
-            if self.turns.is_empty() {
-                self.turns = self.holding();
-            }
         }
     }
 
-    fn take_changes(&mut self, at: Timestamp, changes: Vec<Change>, alive: &[LeaseId]) {
+    fn take_changes(&mut self, at: Timestamp, changes: &[Change], alive: &[LeaseId]) {
         let alive: BTreeSet<LeaseId> = alive.iter().copied().collect();
         for changes in changes.chunk_by(|one, other| one.revision == other.revision) {
             let Some(revision) = changes.first().map(|change| change.revision) else { continue };
@@ -242,6 +239,12 @@ impl Handoffs {
         // Keys that turn out to be no lock are held by nobody.
         let held = self.facts.lock_named(&self.name).map(|lock| &lock.lock.held[..]).unwrap_or_default();
         self.turns.retain(|turn| held.contains(&turn.create_revision));
+        if held.len() > self.turns.len() {
+            let found = self.holding();
+            let is_known = |found: &Turn| self.turns.iter().any(|turn| turn.create_revision == found.create_revision);
+            let found: Vec<Turn> = found.into_iter().filter(|found| !is_known(found)).collect();
+            self.turns.extend(found);
+        }
         self.let_go(false);
     }
 

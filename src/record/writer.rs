@@ -417,7 +417,7 @@ mod tests {
         let (go, turns) = std_mpsc::channel();
         let disk = Disk { turns: Some(Arc::new(Mutex::new(turns))), ..Disk::new(usize::MAX) };
         let mut recorder = disk.recorder();
-        let offered = LINES as i64 + 5_000;
+        let offered = i64::try_from(LINES).unwrap() + 5_000;
         for at in 1..=offered {
             recorder.offer(&progress(at));
         }

@@ -54,6 +54,7 @@ pub struct Options {
 }
 
 /// A replay that is shown.
+#[expect(clippy::struct_excessive_bools, reason = "each is a state of its own")]
 pub struct Replay {
     player: Player,
     pace: Pace,
@@ -149,6 +150,8 @@ impl Replay {
         if let Err(error) = done {
             self.broke(model, &error);
         }
+        // What was recorded may have led to one.
+        self.hold_message(model);
         self.show(model);
     }
 
@@ -195,12 +198,11 @@ impl Replay {
                 Some(Item::Observed(next)) if next.at <= now || as_fast_as_it_goes => {}
                 Some(Item::Observed(_)) => return Ok(()),
                 Some(Item::End(end)) if end.at > now && !as_fast_as_it_goes => return Ok(()),
-                Some(Item::End(_)) => return self.end(model),
                 Some(Item::Dropped(..)) | None if self.follow => {
                     self.again = Some(Instant::now() + AGAIN);
                     return Ok(());
                 }
-                Some(Item::Dropped(..)) | None => return self.end(model),
+                Some(Item::End(_) | Item::Dropped(..)) | None => return self.end(model),
             }
             let Some(observed) = self.player.take(model.live())? else { return Ok(()) };
             recorded::pass_time(model.live_mut(), observed.at);
@@ -250,7 +252,9 @@ impl Replay {
                 Ok(())
             }
         };
-        if let Err(error) = done {
+        // A step is made at once, before anything is drawn of being on the way.
+        let gone = if self.player.is_going() { done.and_then(|()| self.go(model)) } else { done };
+        if let Err(error) = gone {
             self.broke(model, &error);
         }
         self.hold_message(model);
@@ -278,9 +282,8 @@ impl Replay {
                     None => self.tell(model, Notice::ReplayLimit(speed)),
                 }
             }
-            Key::Next if self.ended => self.tell(model, Notice::ReplayEdge(Edge::End)),
-            Key::NextRevision if self.ended => self.tell(model, Notice::ReplayEdge(Edge::End)),
-            Key::Next => self.set_out(|player| player.go_on()),
+            Key::Next | Key::NextRevision if self.ended => self.tell(model, Notice::ReplayEdge(Edge::End)),
+            Key::Next => self.set_out(Player::go_on),
             Key::NextRevision => {
                 let facts = model.live();
                 self.set_out(|player| player.go_to_next_revision(facts));

@@ -29,7 +29,7 @@ use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
 use crate::input::{Hits, Input, Pane, Screen};
 use crate::model::Model;
-use crate::source::Wires;
+use crate::source::{WantedPast, Wires};
 use crate::update::update;
 use crate::view;
 
@@ -362,6 +362,11 @@ impl Session {
             let done = match effect {
                 Effect::PollLeases(leases) => {
                     self.poll(leases);
+                    Ok(())
+                }
+                Effect::ReadPast(open) => {
+                    let wanted = open.map(|(lock, range)| WantedPast { lock, range });
+                    self.wires.past.send_replace(wanted);
                     Ok(())
                 }
                 Effect::Fault(fault) => {

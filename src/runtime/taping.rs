@@ -115,9 +115,10 @@ impl Taping {
         };
         let file = recorder.path().to_owned();
         let done = recorder.end(now, &why).await;
-        match done.failed {
-            Some(why) => warn!(file = %file.display(), why, "the recording is not whole"),
-            None => info!(file = %file.display(), observations = done.observations, "recorded"),
+        if let Some(why) = done.failed {
+            warn!(file = %file.display(), why, "the recording is not whole");
+        } else {
+            info!(file = %file.display(), observations = done.observations, "recorded");
         }
     }
 }

@@ -18,14 +18,14 @@ use tokio::time::{Instant, sleep_until};
 use super::cover;
 use super::memory::Skipped;
 use super::session::{Cut, Session};
-use super::watches::{Open, as_changes};
+use super::watches::{Open, again_from, as_changes};
 use crate::domain::{KeyRange, Revision};
 use crate::event::{Change, Observation};
 use crate::port::client::Watch;
 use crate::port::error::printable;
 use crate::port::{Etcd, PortError, WatchAnswer, WatchId, WatchRange, WatchStream};
 
-/// How often the server is asked how far it told.
+/// How often the server is asked how far it told what was skipped.
 const PROGRESS_EVERY: Duration = Duration::from_secs(1);
 /// When the server cannot be asked: after so long without a word nothing is left to tell. It
 /// tells of a thousand revisions every 100 ms.
@@ -34,19 +34,23 @@ const QUIET: Duration = Duration::from_secs(2);
 const TOO_MUCH_ELSE: usize = 50_000;
 
 /// The second watch.
-pub(super) struct Fill {
-    stage: Stage,
+pub(super) struct Fill<W = Watch> {
+    stage: Stage<W>,
     to: Revision,
     /// Whether the server tells the truth when it is asked how far it told.
     server_tells: bool,
+    /// How often it is asked that.
+    ask: Duration,
     look: Instant,
     for_nobody: usize,
     for_us: usize,
 }
 
-enum Stage {
-    Opening(BoxFuture<'static, Result<Watch, PortError>>),
-    Open(Box<Watch>),
+enum Stage<W> {
+    Opening(BoxFuture<'static, Result<W, PortError>>),
+    Open(Box<W>),
+    /// Nothing comes any more.
+    Over,
 }
 
 /// What comes of it.
@@ -56,24 +60,30 @@ pub(super) enum Step {
     Changes(Vec<Change>),
     /// All were told.
     Done,
+    /// What comes next was compacted up to this revision.
+    Compacted(Revision),
+    /// The connection is lost.
+    Lost(PortError),
     /// The rest cannot be told.
     GaveUp(String),
 }
 
-impl Fill {
-    /// Asks for what happened in `around` behind `through` up to `to`.
-    fn start(
-        client: &impl Etcd<Watch = Watch>,
+impl<W: WatchStream> Fill<W> {
+    /// Asks for what happened in `around` behind `through` up to `to`. The server is asked that
+    /// often how far it told, if it tells the truth.
+    pub fn start(
+        client: &impl Etcd<Watch = W>,
         around: KeyRange,
         through: Revision,
         to: Revision,
         server_tells: bool,
+        ask: Duration,
     ) -> Self {
         let (client, watch) =
-            (client.clone(), WatchRange { id: WatchId(1), range: around, from: Some(through.next()) });
+            (client.clone(), WatchRange { id: WatchId(1), range: around, from: Some(again_from(through)) });
         let opening = async move { client.watch(watch).await }.boxed();
-        let look = Instant::now() + if server_tells { PROGRESS_EVERY } else { QUIET };
-        Self { stage: Stage::Opening(opening), to, server_tells, look, for_nobody: 0, for_us: 0 }
+        let look = Instant::now() + if server_tells { ask } else { QUIET };
+        Self { stage: Stage::Opening(opening), to, server_tells, ask, look, for_nobody: 0, for_us: 0 }
     }
 
     /// What comes next. Cancelling it loses nothing.
@@ -86,8 +96,9 @@ impl Fill {
                         self.stage = Stage::Open(Box::new(stream));
                         continue;
                     }
-                    Err(error) => return gave_up(&error).await,
+                    Err(error) => return self.gave_up(error),
                 },
+                Stage::Over => return pending().await,
             };
             let answer = tokio::select! {
                 // Silence counts only when nothing is there.
@@ -98,7 +109,7 @@ impl Fill {
                         return Step::Done;
                     }
                     let _ = stream.ask_progress().now_or_never();
-                    self.look = Instant::now() + PROGRESS_EVERY;
+                    self.look = Instant::now() + self.ask;
                     continue;
                 }
             };
@@ -110,23 +121,23 @@ impl Fill {
                 Ok(Some(WatchAnswer::Progress { revision, .. })) if revision >= self.to => return Step::Done,
                 Ok(Some(WatchAnswer::Progress { .. } | WatchAnswer::Created { .. })) => {}
                 Ok(Some(WatchAnswer::Cancelled { compacted: Some(at), .. })) => {
-                    return Step::GaveUp(format!("compacted up to revision {at}"));
+                    return Step::Compacted(at);
                 }
                 Ok(Some(WatchAnswer::Cancelled { why, .. })) => return Step::GaveUp(printable(&why)),
                 Ok(None) => return Step::GaveUp("the server ended the watch".into()),
-                Err(error) => return gave_up(&error).await,
+                Err(error) => return self.gave_up(error),
             }
         }
+    }
+
+    fn gave_up(&mut self, error: PortError) -> Step {
+        self.stage = Stage::Over;
+        if error.is_connection() { Step::Lost(error) } else { Step::GaveUp(error.to_string()) }
     }
 
     fn is_for_nobody(&self) -> bool {
         self.for_nobody > TOO_MUCH_ELSE && self.for_nobody / 10 > self.for_us
     }
-}
-
-/// A lost connection ends the session, and the next one goes on.
-async fn gave_up(error: &PortError) -> Step {
-    if error.is_connection() { pending().await } else { Step::GaveUp(error.to_string()) }
 }
 
 /// The next step, if something is filled.
@@ -145,7 +156,7 @@ impl Session<'_> {
         self.memory.skipped = Some(Skipped { to: Some(to), ..skipped });
         if let Some(around) = cover::hull(&self.memory.permitted()) {
             let tells = self.progress_is_reliable;
-            open.fill = Some(Fill::start(self.client(), around, skipped.through, to, tells));
+            open.fill = Some(Fill::start(self.client(), around, skipped.through, to, tells, PROGRESS_EVERY));
         }
     }
 
@@ -156,6 +167,9 @@ impl Session<'_> {
         };
         let ended = match step {
             Step::GaveUp(why) => Some(Some(why)),
+            Step::Compacted(at) => Some(Some(format!("compacted up to revision {at}"))),
+            // That ends the session as well, and the next one goes on.
+            Step::Lost(_) => None,
             Step::Done => {
                 self.memory.skipped = Some(Skipped { through: to, to: Some(to) });
                 Some(None)

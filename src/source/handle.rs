@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
-use super::{Watching, live};
+use super::{WantedPast, Watching, live};
 use crate::domain::LeaseId;
 use crate::event::{Observation, Stamped};
 use crate::port::{Clock, Pool};
@@ -26,6 +26,8 @@ pub struct Wires {
     pub observations: mpsc::Receiver<Stamped<Observation>>,
     /// The leases it is to ask.
     pub polls: mpsc::Sender<Vec<LeaseId>>,
+    /// The lock whose past it is to read, if any; another one ends the reading.
+    pub past: watch::Sender<Option<WantedPast>>,
 }
 
 /// A source that runs; dropped, it ends by itself once nobody has its wires.
@@ -39,9 +41,11 @@ impl Handle {
     pub fn start(pool: Pool, watching: Watching, clock: Clock) -> (Self, Wires) {
         let (observed, observations) = mpsc::channel(OBSERVATIONS);
         let (polls, asked) = mpsc::channel(POLLS);
+        let (past, wanted) = watch::channel(None);
         let shutdown = CancellationToken::new();
+        let asked = live::Asked { leases: asked, past: wanted };
         let task = tokio::spawn(live::run(pool, watching, observed, asked, clock, shutdown.clone()));
-        (Self { task, shutdown }, Wires { observations, polls })
+        (Self { task, shutdown }, Wires { observations, polls, past })
     }
 
     /// Stops it. What does not hang up in time is cut off, and logged.

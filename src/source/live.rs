@@ -20,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 use super::memory::Memory;
 use super::out::{Out, Stopped};
 use super::session::{End, Session};
-use super::{Watching, agree, discover, members, poll};
+use super::{WantedPast, Watching, agree, discover, members, past, poll};
 use crate::domain::{KeyRange, LeaseId, Member, MemberId, Millis, Status, Term};
 use crate::event::{EndpointError, LinkState, Observation, Stamped, WatchLoss};
 use crate::port::{Client, Clock, Pool};
@@ -80,20 +80,36 @@ pub(super) struct Wish {
     pub ranges: Vec<KeyRange>,
 }
 
+/// What the source is asked for.
+pub struct Asked {
+    /// Leases to ask.
+    pub leases: mpsc::Receiver<Vec<LeaseId>>,
+    /// The lock whose past is to be read.
+    pub past: watch::Receiver<Option<WantedPast>>,
+}
+
+impl From<mpsc::Receiver<Vec<LeaseId>>> for Asked {
+    /// Leases only.
+    fn from(leases: mpsc::Receiver<Vec<LeaseId>>) -> Self {
+        Self { leases, past: watch::channel(None).1 }
+    }
+}
+
 /// Watches until `shutdown`, or until nobody reads `observations` any more.
 ///
-/// `lease_polls` brings leases to ask, in the order they matter; what comes while a burst runs is
-/// asked together in the next. All tasks have ended when this returns.
+/// Leases are asked in the order they matter; what comes while a burst runs is asked together in
+/// the next. All tasks have ended when this returns.
 pub async fn run(
     pool: Pool,
     watching: Watching,
     observations: mpsc::Sender<Stamped<Observation>>,
-    lease_polls: mpsc::Receiver<Vec<LeaseId>>,
+    asked: impl Into<Asked>,
     clock: Clock,
     shutdown: CancellationToken,
 ) {
     // Of its own, so that the tasks also end when nobody reads any more.
     let stop = shutdown.child_token();
+    let asked = asked.into();
     let out = Out { channel: observations, clock, shutdown: stop.clone() };
     let (contact_in, contact) = watch::channel(None);
     let (leadership_in, leadership) = watch::channel(Leadership::default());
@@ -102,7 +118,8 @@ pub async fn run(
     let mut tasks = JoinSet::new();
     tasks.spawn(members::poll(pool.clone(), contact.clone(), leadership_in, out.clone()));
     tasks.spawn(agree::keep_comparing(pool.clone(), contact.clone(), leadership.clone(), out.clone()));
-    tasks.spawn(poll::serve(pool.clone(), contact.clone(), leadership, lease_polls, out.clone()));
+    tasks.spawn(poll::serve(pool.clone(), contact.clone(), leadership, asked.leases, out.clone()));
+    tasks.spawn(past::serve(contact.clone(), asked.past, out.clone()));
     let seen_in = match watching {
         Watching::Discover => {
             tasks.spawn(discover::keep_finding(contact, wish_in, seen, out.clone()));

@@ -97,7 +97,7 @@ impl Memory {
     /// Revisions before `at` are gone: a range that was told less cannot go on from there.
     pub fn compacted(&mut self, at: Revision) {
         for known in &mut self.ranges {
-            if matches!(known.state, State::Told(told) if told.next() < at) {
+            if matches!(known.state, State::Told(told) if told < at) {
                 known.state = State::Unread;
             }
         }
@@ -275,8 +275,12 @@ mod tests {
         let ranges: Vec<_> = names.iter().enumerate().map(|(at, name)| (name.as_str(), told(at))).collect();
         let mut memory = memory(&ranges);
         memory.compacted(Revision(9));
-        assert_eq!(memory.unread().len(), 18, "{memory:?}");
-        assert_eq!(memory.oldest_told(), Some(Revision(8)), "a watch from the compacted revision is served");
+        assert_eq!(memory.unread().len(), 19, "{memory:?}");
+        assert_eq!(
+            memory.oldest_told(),
+            Some(Revision(9)),
+            "a watch that goes on behind the compacted revision is served"
+        );
     }
 
     #[test]
@@ -293,7 +297,7 @@ mod tests {
     #[test]
     fn a_compaction_is_not_found_out_range_by_range() {
         let mut memory = memory(&[("/a/", State::Told(Revision(5))), ("/b/", State::Told(Revision(9)))]);
-        memory.compacted(Revision(10));
+        memory.compacted(Revision(9));
         assert_eq!((memory.ranges[0].state, memory.ranges[1].state), (State::Unread, State::Told(Revision(9))));
     }
 

@@ -60,7 +60,7 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
             false
         }
         Observation::FillEnded { through, .. } => facts.end_fill(through),
-        Observation::Past { .. } => false,
+        Observation::Past { lock, part } => facts.take_past_part(at, &lock, part),
         Observation::WatchLost(WatchLoss::Compacted { .. } | WatchLoss::Cancelled { .. }) => {
             facts.lose_history();
             true

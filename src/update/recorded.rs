@@ -51,11 +51,11 @@ mod tests {
         let at = Timestamp(START.0 + 10);
         observe(&mut facts, Stamped { at, what: Observation::Watched(vec![gone]) });
         let cause = |facts: &Facts| {
-            let last = facts.timeline.from(0).filter_map(|happening| match &happening.what {
+            let mut causes = facts.timeline.from(0).filter_map(|happening| match &happening.what {
                 What::Released(_, cause) => Some(*cause),
                 _ => None,
             });
-            last.last()
+            causes.next_back()
         };
         assert!(facts.timeline.from(0).any(|happening| happening.what.is_pending()));
         observe(

@@ -2,7 +2,9 @@
 
 use crate::domain::Timestamp;
 use crate::effect::{Effect, Effects};
+use crate::input::Screen;
 use crate::model::Model;
+use crate::model::rebuilt::{ToRead, own_range};
 
 use super::dialog;
 
@@ -14,18 +16,34 @@ pub fn tick(model: &mut Model, now: Timestamp) -> Effects {
     let due = model.live_mut().pass_time(now, &visible);
     model.settle(now);
     let polls = (!due.is_empty()).then_some(Effect::PollLeases(due));
-    polls.into_iter().chain(dialog::tick(model)).collect()
+    let past = read_past(model);
+    polls.into_iter().chain(past).chain(dialog::tick(model)).collect()
+}
+
+/// Has the past of the lock read that is open, once.
+fn read_past(model: &mut Model) -> Option<Effect> {
+    let is_open = model.ui.screen == Screen::Lock && model.live().link.is_live() && !model.is_paused();
+    let open = model.ui.shown_lock(model.live()).filter(|_| is_open);
+    let open = open.filter(|lock| lock.layout().is_lock()).map(|lock| (lock.name().into(), own_range(&lock)));
+    let wanted = match model.live_mut().open_past(open)? {
+        ToRead::Past(lock, range) => Some((lock, range)),
+        ToRead::Nothing => None,
+    };
+    Some(Effect::ReadPast(wanted))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::{LeaseId, Millis, Value};
-    use crate::event::{LeasePollCost, Observation};
+    use crate::event::{Event, LeasePollCost, Observation, Past};
     use crate::input::Pane;
+    use crate::input::key::{Chord, Code};
+    use crate::input::{Hits, Input};
     use crate::model::Severity;
     use crate::model::findings::Thresholds;
     use crate::update::testing::{START, World, lease_of};
+    use crate::update::update;
 
     /// The leases of the burst that is due.
     fn burst(world: &mut World) -> Vec<LeaseId> {
@@ -66,6 +84,38 @@ mod tests {
         world.shown(Pane::Leases, 2, rows.len());
         world.keys("G");
         assert_eq!(burst(&mut world)[..2], rows[rows.len() - 2..]);
+    }
+
+    /// Presses a key, and what is to be read of the past then, if that changed.
+    fn past(world: &mut World, code: Code) -> Option<String> {
+        let input = Event::Input(Input::Key(Chord::plain(code)), Hits::default());
+        update(&mut world.model, input);
+        world.pass(1_000).into_iter().find_map(|effect| match effect {
+            Effect::ReadPast(open) => {
+                Some(open.map_or_else(|| "nothing".into(), |(lock, _)| String::from_utf8_lossy(&lock).into_owned()))
+            }
+            _ => None,
+        })
+    }
+
+    #[test]
+    fn the_past_of_a_lock_is_read_once_when_it_is_opened() {
+        let mut world = world(5);
+        assert_eq!(past(&mut world, Code::Home), None, "nothing is read for a list");
+        assert_eq!(past(&mut world, Code::Enter).as_deref(), Some("/a"));
+        assert_eq!(past(&mut world, Code::Home), None);
+        world.observe(Observation::Past { lock: "/a".into(), part: Past::Ended { why: None } });
+        assert_eq!(past(&mut world, Code::Esc), None, "it is all there");
+        assert_eq!(past(&mut world, Code::Enter), None, "and stays");
+    }
+
+    #[test]
+    fn leaving_the_screen_ends_the_reading() {
+        let mut world = world(5);
+        assert_eq!(past(&mut world, Code::Enter).as_deref(), Some("/a"));
+        assert_eq!(past(&mut world, Code::Esc).as_deref(), Some("nothing"));
+        world.keys("j");
+        assert_eq!(past(&mut world, Code::Enter).as_deref(), Some("/b"));
     }
 
     #[test]

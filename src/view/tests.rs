@@ -10,8 +10,8 @@ use ratatui::style::{Color, Modifier};
 
 use super::testing::*;
 use super::theme::{Depth, Palette, Role, Theme};
-use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, MemberId, Millis, Revision};
-use crate::event::{Denied, EndpointError, LinkState, ListPage, NoStatus, Observation, WatchLoss};
+use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, LeaseId, MemberId, Millis, Revision};
+use crate::event::{Denied, EndpointError, LinkState, ListPage, NoStatus, Observation, Past, WatchLoss};
 use crate::input::{Action, Pane, Screen, Sort, Target};
 
 /// A part of a frame, by the title its panel starts with: the panel's rows and columns.
@@ -424,6 +424,42 @@ fn what_was_missed_enters_the_history_without_a_time() {
     assert_eq!(told.len(), 3, "{text}");
     assert!(told[0].contains("rev 84,900") && told[1].contains("acquired 84,300"), "{text}");
     assert!(told[2].contains("rev 84,250"), "{text}");
+}
+
+#[test]
+fn the_history_goes_on_below_with_handoffs_rebuilt_from_revisions() {
+    let mut cluster = sample();
+    cluster.press("/nightly\n\n", 120, 60);
+    cluster.draw(120, 60, &plain());
+    let mut past = |part| cluster.tell(Observation::Past { lock: "/jobs/nightly-report".into(), part });
+    let named = |tail, created| queued("/jobs/nightly-report", lease(tail), created);
+    let change = |revision, event| crate::event::Change { revision: Revision(revision), event };
+    let gone = |revision, kv: &KeyValue| {
+        let event = KeyEvent::Delete { key: kv.key.clone(), previous: Some(kv.clone()) };
+        change(revision, event)
+    };
+    let (first, second) = (named(0xdd01, 70_010), named(0xdd02, 70_020));
+    let changes = vec![
+        change(70_010, KeyEvent::Put(first.clone())),
+        change(70_020, KeyEvent::Put(second.clone())),
+        gone(70_030, &first),
+        gone(70_040, &second),
+    ];
+    past(Past::Begun { since: Revision(70_000), to: Revision(84_221), compacted: Some(Revision(69_999)) });
+    past(Past::Changes { changes, alive: vec![LeaseId(lease(0xdd01))] });
+    past(Past::Ended { why: None });
+    let text = cluster.draw(120, 60, &plain()).text();
+    let row = |needle: &str| {
+        text.lines().position(|line| line.contains(needle)).unwrap_or_else(|| panic!("{needle}: {text}"))
+    };
+    let rows = [
+        row("lease expired"),
+        row("rebuilt from revisions"),
+        row("70,040 ◦ dd02 cause unknown"),
+        row("70,030 ◦ dd01 released  then dd02"),
+        row("compacted below 70,000"),
+    ];
+    assert!(rows.is_sorted(), "{rows:?}: {text}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ fn a_recording_is_played_stopped_stepped_through_and_searched() {
     tui.keys(":find nowhere\r");
     tui.shows("nothing more happens to what has `nowhere` in its name");
     tui.shows("6 observations");
-    tui.keys(":kill n1\r");
+    tui.keys("R");
     tui.shows("this is a recording");
     tui.keys(" ");
     tui.shows("END");

@@ -5,6 +5,7 @@ use std::fmt;
 use crate::domain::{Millis, Timestamp};
 
 /// A recording that is replayed, in place of a cluster.
+#[expect(clippy::struct_excessive_bools, reason = "each is said by itself")]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ReplayUi {
     /// Whether its clock runs.

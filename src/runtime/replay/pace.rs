@@ -42,7 +42,7 @@ impl Pace {
         let Some(speed) = self.speed.thousandths() else { return Some(Instant::now()) };
         let wait = u128::try_from((at - self.now()).0).unwrap_or(0) * 1_000 / u128::from(speed);
         // What lies years ahead is looked at again in an hour.
-        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(u64::MAX)).min(Duration::from_secs(3_600));
+        let wait = Duration::from_millis(u64::try_from(wait).unwrap_or(u64::MAX)).min(Duration::from_hours(1));
         Some(Instant::now() + wait)
     }
 

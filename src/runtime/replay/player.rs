@@ -471,7 +471,7 @@ mod tests {
         }
 
         fn work(&mut self) -> Went {
-            let far = Instant::now() + Duration::from_secs(3_600);
+            let far = Instant::now() + Duration::from_hours(1);
             self.player.work(&mut self.facts, far).unwrap()
         }
 

@@ -6,11 +6,11 @@ use ratatui::text::{Line, Span};
 use crate::domain::{Revision, Timestamp};
 use crate::input::Pane;
 use crate::model::lock::End;
-use crate::model::{Cause, Facts, Hold, LockView, What};
+use crate::model::{Cause, Facts, Handoff, Hold, LockView, Rebuilding, Rebuilt, What};
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::client;
 use crate::view::locks::changes::{cause_glyph, cause_word};
-use crate::view::text::{clock, duration, grouped};
+use crate::view::text::{clock, duration, grouped, sanitise};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
@@ -23,14 +23,20 @@ enum Entry<'a> {
     Began(&'a Hold),
     Ended(&'a Hold, End),
     Gap(Revision),
+    /// A hold that ended before anybody watched.
+    Rebuilt(&'a Handoff),
+    /// Where the rebuilt part begins, and how far it is.
+    Mark(&'a Rebuilt),
+    /// Where it ends, or why.
+    End(&'a Rebuilt),
 }
 
 /// Draws the history as a panel; `top` of its lines are scrolled away.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>, top: usize, focused: bool) {
     let theme = canvas.theme;
     let entries = entries(facts, lock);
-    let count =
-        if entries.is_empty() { String::new() } else { grouped(i64::try_from(entries.len()).unwrap_or(i64::MAX)) };
+    let told = entries.iter().filter(|(_, entry)| !matches!(entry, Entry::Mark(_) | Entry::End(_))).count();
+    let count = if told == 0 { String::new() } else { grouped(i64::try_from(told).unwrap_or(i64::MAX)) };
     let panel = Panel::new(theme.span("History", Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::History, inner.height, entries.len());
@@ -41,8 +47,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     }
     let top = top.min(entries.len().saturating_sub(usize::from(inner.height)));
     for (y, (at, entry)) in (inner.top()..inner.bottom()).zip(&entries[top..]) {
-        let time = at.map_or_else(|| REPLAYED.to_owned(), |at| clock(at, facts.now(), &theme.zone));
-        let time = theme.span(format!("{time} "), Role::Muted);
+        let time = match (at, entry) {
+            (Some(at), _) => clock(*at, facts.now(), &theme.zone),
+            (None, Entry::Rebuilt(handoff)) => format!("{:>8}", grouped(handoff.revision.0)),
+            (None, Entry::Mark(_) | Entry::End(_)) => String::new(),
+            (None, _) => REPLAYED.to_owned(),
+        };
+        let time = if time.is_empty() { time } else { format!("{time} ") };
+        let time = theme.span(time, Role::Muted);
         let forms = words(entry, theme).into_iter().map(|spans| Line::from([vec![time.clone()], spans].concat()));
         let forms: Vec<Line<'_>> = forms.collect();
         if let Some(line) = forms.iter().find(|line| columns_of(line) <= inner.width).or(forms.last()) {
@@ -77,7 +89,16 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Option<Timestamp>,
         .collect();
     // Stable, so that of one moment the later event stays first.
     timed.sort_by_key(|(order, ..)| std::cmp::Reverse(*order));
-    timed.into_iter().map(|(_, at, entry)| (at, entry)).collect()
+    let mut entries: Vec<_> = timed.into_iter().map(|(_, at, entry)| (at, entry)).collect();
+    if let Some(rebuilt) = facts.rebuilt(lock).filter(|rebuilt| rebuilt.has_begun()) {
+        // What was watched has its times; before that there are revisions only.
+        let watched = lock.holds().filter_map(|hold| hold.ended).map(|end| end.revision).min();
+        let older = |handoff: &&Handoff| watched.is_none_or(|watched| handoff.revision < watched);
+        entries.push((None, Entry::Mark(rebuilt)));
+        entries.extend(rebuilt.handoffs().rev().filter(older).map(|handoff| (None, Entry::Rebuilt(handoff))));
+        entries.push((None, Entry::End(rebuilt)));
+    }
+    entries
 }
 
 /// A line in forms, the richest first.
@@ -118,6 +139,16 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
                 length,
             )
         }
+        Entry::Rebuilt(handoff) => return rebuilt_words(handoff, theme),
+        Entry::Mark(rebuilt) => {
+            let (word, brief) = match rebuilt.state() {
+                Rebuilding::Reading(_) => ("reading what etcd still has", "reading"),
+                _ if rebuilt.handoffs().len() == 0 => ("no handoff in what etcd still has", "no handoff"),
+                _ => ("rebuilt from revisions, which have no times", "rebuilt"),
+            };
+            return [word, brief].map(|text| vec![theme.span(text, Role::Muted)]).to_vec();
+        }
+        Entry::End(rebuilt) => return end_words(rebuilt, theme),
         Entry::Gap(from) => {
             let mark = theme.span(theme.glyphs.warning, Role::Warning);
             let form = |text: String| vec![mark.clone(), Span::raw(text)];
@@ -129,4 +160,42 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let with_token = [bare.clone(), vec![Span::raw(format!(" {}", grouped(token)))]].concat();
     let full = [with_token.clone(), vec![theme.span(length, Role::Muted)]].concat();
     vec![full, with_token, bare]
+}
+
+/// A handoff in forms: whose hold ended and why, since when it was, and who was next.
+fn rebuilt_words<'a>(handoff: &'a Handoff, theme: &Theme) -> Vec<Vec<Span<'a>>> {
+    let Handoff { from, to, cause, .. } = handoff;
+    let lost = matches!(cause, Cause::Expired | Cause::Revoked);
+    let word = if *cause == Cause::Unknown { "cause unknown" } else { cause_word(*cause) };
+    let bare = vec![
+        cause_glyph(*cause, theme),
+        Span::raw(format!(" {} ", client::short(from.lease, &from.key))),
+        theme.span(word, if lost { Role::Error } else { Role::Text }),
+    ];
+    let since = from.from.map_or_else(|| "held before".to_owned(), |from| format!("held since {}", grouped(from.0)));
+    let next = match &to[..] {
+        [] => String::new(),
+        [next] => format!("  then {}", client::short(next.lease, &next.key)),
+        [next, others @ ..] => format!("  then {} +{}", client::short(next.lease, &next.key), others.len()),
+    };
+    let with_next = [bare.clone(), vec![Span::raw(next)]].concat();
+    let full = [with_next.clone(), vec![theme.span(format!("  {since}"), Role::Muted)]].concat();
+    vec![full, with_next, bare]
+}
+
+/// How far back it goes, and why not further.
+fn end_words<'a>(rebuilt: &'a Rebuilt, theme: &Theme) -> Vec<Vec<Span<'a>>> {
+    let since = grouped(rebuilt.since().0);
+    let forms = match rebuilt.state() {
+        Rebuilding::Failed(why) => vec![format!("not read: {}", sanitise(why)), "not read".to_owned()],
+        _ if rebuilt.omitted() > 0 => {
+            let omitted = grouped(i64::try_from(rebuilt.omitted()).unwrap_or(i64::MAX));
+            vec![format!("{omitted} older ones: lockscope history"), format!("{omitted} older")]
+        }
+        Rebuilding::Reading(_) => vec![String::new()],
+        Rebuilding::Done if rebuilt.is_compacted() => vec![format!("compacted below {since}")],
+        Rebuilding::Done if rebuilt.since().0 > 2 => vec![format!("not read below {since}: lockscope history")],
+        Rebuilding::Done => vec!["all of the store's past".to_owned()],
+    };
+    forms.into_iter().map(|text| vec![theme.span(text, Role::Muted)]).collect()
 }

@@ -1,0 +1,89 @@
+//! `history` on a real etcd.
+
+use serde_json::{Value, json};
+
+use crate::store::{Store, json_on, on};
+use crate::support::etcd::{Cluster, newest};
+
+fn handoffs(document: &Value) -> Vec<Value> {
+    document["handoffs"].as_array().unwrap().clone()
+}
+
+/// A holder without a lease, released by its key, with a client behind it.
+fn released(cluster: &Cluster) -> Store {
+    let mut store = Store::of(cluster);
+    store.put("/s/job/7e055af811b4bb53", "who", 0);
+    store.join("/s/job", 0xc3, 120);
+    store.delete("/s/job/7e055af811b4bb53");
+    store
+}
+
+#[test]
+fn a_released_holder_is_one_handoff_to_the_next() {
+    let Some(version) = newest("history: a released holder") else { return };
+    let cluster = version.cluster().start();
+    let mut store = released(&cluster);
+    let document = json_on(&cluster, ["history", "/s/job"]);
+    assert_eq!(document["schema"], "lockscope/1");
+    assert_eq!((&document["lock"], &document["layout"]), (&json!("/s/job"), &json!("queue")));
+    assert_eq!((&document["since_revision"], &document["compacted_revision"]), (&json!(1), &json!(null)));
+    let expected = json!([{
+        "revision": 4,
+        "from": {"key": "/s/job/7e055af811b4bb53", "lease": null, "create_revision": 2, "held_since": 2, "owner": "who"},
+        "to": {"key": "/s/job/c3", "lease": "c3", "create_revision": 3, "held_since": 4, "owner": null},
+        "cause": "deleted", "at": null,
+    }]);
+    assert_eq!(document["handoffs"], expected);
+    assert_eq!(document["holders"][0]["key"], "/s/job/c3");
+    // A lock whose keys are all gone has a past as well.
+    store.delete("/s/job/c3");
+    let lines = on(&cluster, ["history", "/s/job"]).run().expect(0).text().to_owned();
+    assert_eq!(
+        lines,
+        "4\t/s/job/7e055af811b4bb53\t-\t2\t2\tdeleted\t/s/job/c3\twho\t-\n5\t/s/job/c3\tc3\t3\t4\treleased\t-\t-\t-\n"
+    );
+    let newest = json_on(&cluster, ["history", "/s/job", "--limit", "1"]);
+    assert_eq!((handoffs(&newest).len(), &newest["omitted"]), (1, &json!(1)));
+    assert_eq!(newest["handoffs"][0]["revision"], 5);
+    let later = json_on(&cluster, ["history", "/s/job", "--since", "5"]);
+    assert_eq!((handoffs(&later).len(), &later["since_revision"]), (1, &json!(5)));
+    let table = on(&cluster, ["history", "/s/job", "-w", "table"]).run().expect(0).text().to_owned();
+    assert!(table.contains("| HELD SINCE |") && table.contains("released"), "{table}");
+}
+
+#[test]
+fn what_is_compacted_and_what_is_not_there_is_said() {
+    let Some(version) = newest("history: what is compacted") else { return };
+    let cluster = version.cluster().start();
+    let _store = released(&cluster);
+    assert!(cluster.ctl(&["compact", "3"]).status.success());
+    let after = on(&cluster, ["history", "/s/job"]).run();
+    assert!(after.stderr.contains("nothing before revision 4"), "{}", after.stderr);
+    assert_eq!(after.text(), "4\t/s/job/7e055af811b4bb53\t-\t2\t-\tdeleted\t/s/job/c3\twho\t-\n");
+    let missing = on(&cluster, ["history", "/s/jop"]).run();
+    assert_eq!(missing.code, Some(1));
+    assert!(
+        missing.stderr.contains("there is no lock `/s/jop`") && missing.stderr.contains("/s/job"),
+        "{}",
+        missing.stderr
+    );
+    let future = on(&cluster, ["history", "/s/job", "--since", "99"]).run();
+    assert_eq!(future.code, Some(3));
+    assert!(future.stderr.contains("revision 99 is not there yet"), "{}", future.stderr);
+}
+
+#[test]
+fn nothing_of_a_cluster_reaches_the_terminal_as_it_is() {
+    let Some(version) = newest("history: control characters") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    store.grant(0xd4, 120);
+    store.put(b"/s/evil\x1b[2J\x07/d4".to_vec(), "\x1b]0;owned\x07", 0xd4);
+    store.join("/s/evil\x1b[2J\x07", 0xd5, 120);
+    store.delete(b"/s/evil\x1b[2J\x07/d4".to_vec());
+    for format in ["simple", "table", "json"] {
+        // The name as it is printed.
+        let out = on(&cluster, ["history", r"/s/evil\x1b[2J\x07", "-w", format]).run().expect(0).text().to_owned();
+        assert!(out.contains("d5") && !out.contains('\x1b') && !out.contains('\x07'), "{out:?}");
+    }
+}
