@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn who_has_no_lease_never_lets_go() {
         let mut scene = Scene::of_three();
-        scene.put("/jobs/a/5", 0, "");
+        scene.put("/jobs/a/694d82254d5fa305", 0, "");
         scene.put("/jobs/a/6", 6, "");
         scene.pass(5_000);
         let verdict = said(&scene, "/jobs/a");

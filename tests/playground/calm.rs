@@ -50,7 +50,8 @@ async fn watched(settings: Connection) -> (BTreeMap<&'static str, String>, u64) 
     let clock = Clock::start();
     let stamps = clock.clone();
     let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { mut observations, polls, .. }) = Handle::start(Pool::new(settings), Watching::Discover, stamps);
+    let (source, Wires { mut observations, polls, .. }) =
+        Handle::start(Pool::new(settings), Watching::Discover, stamps);
     let mut model = Model::new(Facts::new(200), Ui::default());
     let mut found = BTreeMap::new();
     let end = Instant::now() + WATCHED;
