@@ -55,16 +55,16 @@ async fn watched(settings: Connection) -> (BTreeMap<&'static str, String>, u64) 
     let mut model = Model::new(Facts::new(200), Ui::default());
     let mut found = BTreeMap::new();
     let end = Instant::now() + WATCHED;
+    let mut ticked = Instant::now();
     loop {
-        let tick =
-            model.next_tick().map_or(end, |at| clock.instant(at).max(Instant::now() + Duration::from_millis(10)));
+        let least = ticked + Duration::from_millis(10);
+        let tick = model.next_tick().map_or(end, |at| clock.instant(at).max(least));
         tokio::select! {
+            // Clients that never rest must not keep their leases from being asked.
             biased;
             () = sleep_until(end) => break,
-            observed = observations.recv() => {
-                update(&mut model, Event::Observed(observed.expect("the source lives")));
-            }
             () = sleep_until(tick) => {
+                ticked = Instant::now();
                 for effect in update(&mut model, Event::Tick(clock.now())) {
                     if let Effect::PollLeases(leases) = effect {
                         let _ = polls.try_send(leases);
@@ -73,6 +73,9 @@ async fn watched(settings: Connection) -> (BTreeMap<&'static str, String>, u64) 
                 for finding in model.diagnosis().findings().iter().filter(|found| found.severity > Severity::Info) {
                     found.entry(finding.code).or_insert_with(|| sentence(&finding.evidence));
                 }
+            }
+            observed = observations.recv() => {
+                update(&mut model, Event::Observed(observed.expect("the source lives")));
             }
         }
     }
