@@ -249,7 +249,9 @@ fn wishes_for_lengths_are_those_of_the_main_lock() {
 
 #[test]
 fn among_eight_one_is_clumsy() {
-    let fifo = library::find("fifo").unwrap().unwrap();
+    let hold = "hold = \"150ms..400ms\"";
+    let crash = format!("{hold}\ncrash = \"6s..30s\"\ncrash_one_in = 8");
+    let fifo = read(&include_str!("../../../demo/scenarios/fifo.toml").replacen(hold, &crash, 1)).unwrap();
     for (contenders, clumsy) in [(3, 0), (8, 1), (17, 2), (80, 10)] {
         let cast = fifo.cast("/p/", Wishes { clients: Some(contenders), ..Wishes::default() });
         let crash = cast.clients.iter().filter(|(_, habits)| habits.crash.is_some()).count();
