@@ -250,6 +250,7 @@ pub struct Change {
 /// can have been there before, `Changes`, `Ended`; in between a compaction may take what was
 /// not told yet: then `Compacted` comes with new `Listed` pages, and it goes on behind them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Past {
     /// It begins.
     Begun {

@@ -11,23 +11,34 @@ use std::time::Duration;
 
 use etcd_client::{Client, PutOptions};
 use lockscope::config::Connection;
+use lockscope::domain::play::PlayPicture;
+use lockscope::domain::raft::ClusterTime;
+use lockscope::domain::write::{Write, WriteId, WriteResult};
 use lockscope::domain::{
     Alarm, AlarmKind, ClusterId, Key, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, Redaction,
     Revision, Status, Term, Timestamp,
 };
 use lockscope::effect::Effect;
+use lockscope::embedded;
 use lockscope::event::{
-    Change, Denied, EndpointError, Event, LeasePollCost, LeaseTtl, LinkState, ListPage, NoStatus, Observation, Stamped,
-    WatchLoss,
+    Change, Denied, EndpointError, Event, LeasePollCost, LeaseTtl, LinkState, ListPage, NoStatus, Observation, OnLease,
+    Past, Stamped, WatchLoss, WriteDone,
 };
+use lockscope::input::{Chord, Hits, Input};
 use lockscope::model::{Facts, Model, Ui};
+use lockscope::playground::scenario::{Wishes, library};
+use lockscope::playground::{Directed, Director, Rehearsal, cast};
 use lockscope::port::{self, Pool};
 use lockscope::record::{Header, Item, KINDS, Reader, Recorder, kind};
 use lockscope::runtime::clock::Clock;
 use lockscope::source::{Handle, Watching, Wires};
 use lockscope::update::{recorded, update};
+use lockscope::view;
+use lockscope::view::theme::{Depth, Palette, Theme};
 use proptest::collection::vec;
 use proptest::prelude::*;
+use ratatui::Terminal;
+use ratatui::backend::TestBackend;
 
 mod support;
 
@@ -225,6 +236,113 @@ fn a_session_on_a_real_etcd_is_the_same_again() {
     is_the_same_again(cluster.endpoints());
 }
 
+/// When a demo's first picture is taken, and how far apart they are.
+const BEGINS: Timestamp = Timestamp(1_767_225_600_000);
+const APART: u64 = 100;
+
+/// The pictures of a scenario's first seconds, as a demo takes them, in virtual time.
+fn demo(scenario: &str, seconds: u64) -> Vec<Stamped<Observation>> {
+    let scenario = library::find(scenario).unwrap().unwrap();
+    let cast = scenario.cast(cast::DEMO, Wishes::default());
+    let config = embedded::Config { seed: 7, delay: Duration::from_millis(2), ..embedded::Config::default() };
+    let director = Director::new(&scenario, &cast, ClusterTime(0));
+    let mut run = Directed::new(Rehearsal::new(&cast, config, 7), director);
+    let (mut told, mut next) = (Vec::new(), 0);
+    for millis in (0..=seconds * 1_000).step_by(usize::try_from(APART).unwrap()) {
+        run.run(ClusterTime(millis * 1_000));
+        let picture: PlayPicture = run.inner().picture(next);
+        next = picture.before + picture.moments.len() as u64;
+        let at = Timestamp(BEGINS.0 + i64::try_from(millis).unwrap());
+        told.push(Stamped { at, what: Observation::Raft(Box::new(run.inner().cluster().picture())) });
+        told.push(Stamped { at, what: Observation::Play(Box::new(picture)) });
+    }
+    told
+}
+
+/// A file of these observations, and what a session knows that was told them.
+fn recorded(observed: &[Stamped<Observation>], redaction: Redaction) -> (Vec<u8>, Facts) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("demo.jsonl");
+    let mut model = Model::new(Facts::new(200), Ui::default());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    runtime.block_on(async {
+        let mut recorder = Recorder::create(&file, &Header::new(BEGINS, &[], &[], redaction)).unwrap();
+        for observed in observed {
+            recorder.record(observed).await;
+            update(&mut model, Event::Tick(observed.at));
+            update(&mut model, Event::Observed(observed.clone()));
+        }
+        let done = recorder.end(observed.last().unwrap().at, "quit").await;
+        assert_eq!((done.dropped, done.failed), (0, None));
+    });
+    (fs::read(&file).unwrap(), model.live().clone())
+}
+
+/// The screen behind this key, at 80x24.
+fn drawn(facts: &Facts, key: char) -> String {
+    let mut model = Model::new(facts.clone(), Ui::default());
+    update(&mut model, Event::Input(Input::Resize(80, 24), Hits::default()));
+    update(&mut model, Event::Input(Input::Key(Chord::char(key)), Hits::default()));
+    let theme = Theme::new(&Palette::builtin("dark").unwrap(), Depth::True);
+    let mut terminal = Terminal::new(TestBackend::new(80, 24)).unwrap();
+    terminal
+        .draw(|frame| {
+            view::draw(&model, &theme, frame);
+        })
+        .unwrap();
+    terminal.backend().to_string()
+}
+
+#[test]
+fn a_demo_that_was_recorded_is_the_same_again() {
+    for (scenario, seconds, on_raft, on_play) in
+        [("zombie", 20, "leader", "client-1"), ("leader-failover", 12, "leader", "client-1")]
+    {
+        let pictures = demo(scenario, seconds);
+        let (file, facts) = recorded(&pictures, Redaction::None);
+        let items = items(&file);
+        let observed = items.iter().filter_map(|item| match item {
+            Item::Observed(observed) => Some(observed),
+            _ => None,
+        });
+        assert!(observed.eq(&pictures), "{scenario}: the pictures themselves are the same");
+        let again = replayed(&items);
+        assert_eq!(again.raft, facts.raft, "{scenario}");
+        assert_eq!(again.play, facts.play, "{scenario}");
+        for (key, shows) in [('4', on_raft), ('5', on_play)] {
+            let live = drawn(&facts, key);
+            assert!(live.contains(shows), "{scenario}: {live}");
+            assert_eq!(drawn(&again, key), live, "{scenario}");
+        }
+    }
+}
+
+#[test]
+fn a_demo_is_seen_as_it_was_at_any_moment_of_its_recording() {
+    let pictures = demo("zombie", 20);
+    let items = items(&recorded(&pictures, Redaction::None).0);
+    for moment in [3_000, 9_500, 14_200] {
+        let before = |at: Timestamp| at.0 <= BEGINS.0 + moment;
+        let told = pictures.iter().filter(|observed| before(observed.at)).count();
+        let (_, live) = recorded(&pictures[..told], Redaction::None);
+        let again = replayed(&items[..told]);
+        assert_eq!((&again.raft, &again.play), (&live.raft, &live.play), "{moment} ms");
+        assert_eq!((drawn(&again, '4'), drawn(&again, '5')), (drawn(&live, '4'), drawn(&live, '5')), "{moment} ms");
+    }
+}
+
+#[test]
+fn what_simulated_clients_see_is_no_more_told_than_other_values() {
+    let pictures = demo("config-watch", 8);
+    let text = |redaction| String::from_utf8(recorded(&pictures, redaction).0).unwrap();
+    assert!(text(Redaction::None).contains("limit = 10"), "the clients see it");
+    for redaction in [Redaction::Values, Redaction::Hash] {
+        let text = text(redaction);
+        assert!(!text.contains("limit = 10"), "{redaction:?}");
+        assert!(items(text.as_bytes()).len() > 100);
+    }
+}
+
 fn bytes() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![vec(any::<u8>(), 0..12), "\\PC{0,8}".prop_map(String::into_bytes)]
 }
@@ -289,19 +407,60 @@ fn observation() -> impl Strategy<Value = Observation> {
         text().prop_map(|why| Err(NoStatus::Unreachable(why))),
         text().prop_map(|why| Err(NoStatus::Denied(why))),
     ];
+    let page = || {
+        (range(), any::<i64>(), vec(key_value(), 0..4), any::<bool>(), any::<bool>()).prop_map(
+            |(range, revision, keys, first, last)| ListPage { range, revision: Revision(revision), keys, first, last },
+        )
+    };
+    let ids = || vec(any::<i64>().prop_map(LeaseId), 0..4);
+    let guarded = || vec((key(), any::<i64>().prop_map(Revision)), 0..3);
+    let past = prop_oneof![
+        (any::<(i64, i64)>(), any::<Option<i64>>()).prop_map(|((since, to), compacted)| Past::Begun {
+            since: Revision(since),
+            to: Revision(to),
+            compacted: compacted.map(Revision)
+        }),
+        page().prop_map(Past::Listed),
+        (vec(change(), 0..4), ids()).prop_map(|(changes, alive)| Past::Changes { changes, alive }),
+        any::<(i64, i64)>().prop_map(|(from, to)| Past::Compacted { from: Revision(from), to: Revision(to) }),
+        proptest::option::of(text()).prop_map(|why| Past::Ended { why }),
+    ];
+    let on_lease =
+        prop_oneof![Just(OnLease::Gone), guarded().prop_map(OnLease::Keys), text().prop_map(OnLease::NotTold),];
+    let write = prop_oneof![
+        any::<i64>().prop_map(|lease| Write::Revoke { lease: LeaseId(lease) }),
+        (key(), key(), any::<i64>()).prop_map(|(lock, key, at)| Write::Release {
+            lock,
+            key,
+            create_revision: Revision(at)
+        }),
+        any::<u64>().prop_map(|to| Write::MoveLeader { to: MemberId(to) }),
+        any::<u64>().prop_map(|member| Write::Disarm(Alarm { member: MemberId(member), kind: AlarmKind::NoSpace })),
+    ];
+    let result = prop_oneof![
+        (any::<i64>(), vec(key(), 0..3))
+            .prop_map(|(revision, gone)| WriteResult::Done { revision: Revision(revision), gone }),
+        guarded().prop_map(|now| WriteResult::Changed { now }),
+        Just(WriteResult::Gone),
+        text().prop_map(|why| WriteResult::Refused { why }),
+        text().prop_map(|why| WriteResult::Unknown { why }),
+    ];
+    let written = (any::<u64>(), write, result, vec(text(), 0..2)).prop_map(|(id, write, result, notes)| WriteDone {
+        id: WriteId(id),
+        write,
+        result,
+        notes,
+    });
     prop_oneof![
+        (key(), past).prop_map(|(lock, part)| Observation::Past { lock, part }),
+        (any::<u64>(), ids())
+            .prop_map(|(member, leases)| Observation::LeasesMissing { member: MemberId(member), leases }),
+        (any::<i64>(), on_lease).prop_map(|(lease, keys)| Observation::LeaseKeys(LeaseId(lease), keys)),
+        written.prop_map(|done| Observation::WriteDone(Box::new(done))),
         link.prop_map(Observation::Link),
         any::<u64>().prop_map(|id| Observation::Cluster(ClusterId(id))),
         vec(range(), 0..3).prop_map(Observation::Scope),
-        (range(), any::<i64>(), vec(key_value(), 0..4), any::<bool>(), any::<bool>()).prop_map(
-            |(range, revision, keys, first, last)| Observation::Listed(ListPage {
-                range,
-                revision: Revision(revision),
-                keys,
-                first,
-                last
-            })
-        ),
+        page().prop_map(Observation::Listed),
         vec(change(), 0..4).prop_map(Observation::Watched),
         any::<i64>().prop_map(|revision| Observation::Progress(Revision(revision))),
         loss.prop_map(Observation::WatchLost),
@@ -309,7 +468,7 @@ fn observation() -> impl Strategy<Value = Observation> {
         (any::<i64>(), proptest::option::of(text()))
             .prop_map(|(through, why)| Observation::FillEnded { through: Revision(through), why }),
         (range(), text(), text()).prop_map(|(range, user, why)| Observation::Denied(Denied { range, user, why })),
-        vec(any::<i64>().prop_map(LeaseId), 0..4).prop_map(Observation::LeaseList),
+        ids().prop_map(Observation::LeaseList),
         (any::<i64>(), any::<i64>(), any::<i64>(), proptest::option::of(vec(key(), 0..3)), any::<u64>()).prop_map(
             |(lease, granted, remaining, keys, term)| Observation::LeaseTtl(LeaseTtl {
                 lease: LeaseId(lease),

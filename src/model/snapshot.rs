@@ -30,6 +30,10 @@ impl Facts {
         told.tell(Observation::Progress(self.link.revision));
         told.tell(Observation::LeaseList(self.leases.ids().collect()));
         told.observed.extend(self.leases.answers().map(|(at, ttl)| Stamped { at, what: Observation::LeaseTtl(ttl) }));
+        told.observed.extend(self.leases.missing().map(|(member, missing)| Stamped {
+            at: missing.since.at,
+            what: Observation::LeasesMissing { member, leases: missing.leases.clone() },
+        }));
         let members = self.cluster.members();
         told.tell(Observation::Members(members.iter().map(|of| of.member.clone()).collect()));
         for of in members {

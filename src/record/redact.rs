@@ -12,7 +12,7 @@ use rustls::crypto::ring;
 
 use crate::domain::play::{Happening, Sight};
 use crate::domain::{KeyEvent, KeyValue, Redaction};
-use crate::event::Observation;
+use crate::event::{Change, ListPage, Observation, Past};
 
 /// Does to values what a [`Redaction`] says.
 pub enum Redactor {
@@ -58,32 +58,20 @@ impl Redactor {
 
     /// What may be written of an observation.
     pub fn apply<'a>(&self, what: &'a Observation) -> Cow<'a, Observation> {
-        if matches!(self, Self::None) {
+        if matches!(self, Self::None) || !tells_of_values(what) {
             return Cow::Borrowed(what);
         }
-        let mut what = Cow::Borrowed(what);
-        match &*what {
-            Observation::Listed(_) | Observation::Watched(_) | Observation::Filled(_) => self.values(what.to_mut()),
-            Observation::Play(picture) if picture.moments.iter().any(|at| matches!(at.what, Happening::Saw(_))) => {
-                self.values(what.to_mut());
-            }
-            // No other tells of values.
-            _ => {}
-        }
-        what
+        let mut what = what.clone();
+        self.values(&mut what);
+        Cow::Owned(what)
     }
 
     fn values(&self, what: &mut Observation) {
         match what {
-            Observation::Listed(page) => page.keys.iter_mut().for_each(|kv| self.key_value(kv)),
-            Observation::Watched(changes) | Observation::Filled(changes) => {
-                for change in changes {
-                    match &mut change.event {
-                        KeyEvent::Put(kv) | KeyEvent::Delete { previous: Some(kv), .. } => self.key_value(kv),
-                        KeyEvent::Delete { previous: None, .. } => {}
-                    }
-                }
-            }
+            Observation::Listed(page) | Observation::Past { part: Past::Listed(page), .. } => self.page(page),
+            Observation::Watched(changes)
+            | Observation::Filled(changes)
+            | Observation::Past { part: Past::Changes { changes, .. }, .. } => self.changes(changes),
             Observation::Play(picture) => {
                 for moment in &mut picture.moments {
                     if let Happening::Saw(Sight::Appeared(_, value) | Sight::Changed(_, value)) = &mut moment.what {
@@ -92,6 +80,19 @@ impl Redactor {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn page(&self, page: &mut ListPage) {
+        page.keys.iter_mut().for_each(|kv| self.key_value(kv));
+    }
+
+    fn changes(&self, changes: &mut [Change]) {
+        for change in changes {
+            match &mut change.event {
+                KeyEvent::Put(kv) | KeyEvent::Delete { previous: Some(kv), .. } => self.key_value(kv),
+                KeyEvent::Delete { previous: None, .. } => {}
+            }
         }
     }
 
@@ -107,6 +108,35 @@ impl Redactor {
             Self::Values => value.fill(b'*'),
             Self::Hash(hasher) => *value = hasher.hash(value),
         }
+    }
+}
+
+/// Whether a value may stand in it. Every kind is named, so that a new one is thought of.
+fn tells_of_values(what: &Observation) -> bool {
+    match what {
+        Observation::Listed(_) | Observation::Watched(_) | Observation::Filled(_) => true,
+        Observation::Past { part, .. } => matches!(part, Past::Listed(_) | Past::Changes { .. }),
+        Observation::Play(picture) => picture.moments.iter().any(|at| matches!(at.what, Happening::Saw(_))),
+        Observation::Link(_)
+        | Observation::Cluster(_)
+        | Observation::Scope(_)
+        | Observation::Progress(_)
+        | Observation::WatchLost(_)
+        | Observation::FillEnded { .. }
+        | Observation::Denied(_)
+        | Observation::LeaseList(_)
+        | Observation::LeasesMissing { .. }
+        | Observation::LeaseTtl(_)
+        | Observation::LeasesPolled(_)
+        | Observation::Members(_)
+        | Observation::Status { .. }
+        | Observation::Alarms(_)
+        // The entries of its logs say which keys are written, and not what.
+        | Observation::Raft(_)
+        | Observation::FaultDone(..)
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
     }
 }
 
@@ -129,8 +159,9 @@ impl Hasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Revision;
-    use crate::event::Change;
+    use crate::domain::play::{Moment, PlayPicture};
+    use crate::domain::raft::ClusterTime;
+    use crate::domain::{Key, KeyRange, Revision};
 
     const SECRET: &[u8] = b"s3cret";
 
@@ -155,6 +186,48 @@ mod tests {
             KeyEvent::Delete { .. } => panic!("no value"),
         };
         changes.iter().map(value).collect()
+    }
+
+    /// Every place of an observation where a value can stand, with one in it.
+    fn places() -> Vec<(&'static str, Observation)> {
+        let lock = || Key::from("/a");
+        let page = || ListPage {
+            range: KeyRange::prefix(&lock()),
+            revision: Revision(2),
+            keys: vec![KeyValue { key: "/a/1".into(), value: SECRET.to_vec(), ..KeyValue::default() }],
+            first: true,
+            last: true,
+        };
+        let Observation::Watched(changes) = changes() else { panic!("no changes") };
+        let past = |part| Observation::Past { lock: lock(), part };
+        let saw = |sight| {
+            let moment = Moment { at: ClusterTime(1), lock: lock(), client: None, what: Happening::Saw(sight) };
+            Observation::Play(Box::new(PlayPicture { moments: vec![moment], ..PlayPicture::default() }))
+        };
+        vec![
+            ("a list", Observation::Listed(page())),
+            ("changes", Observation::Watched(changes.clone())),
+            ("changes told afterwards", Observation::Filled(changes.clone())),
+            ("a lock's past: what was there", past(Past::Listed(page()))),
+            ("a lock's past: changes", past(Past::Changes { changes, alive: Vec::new() })),
+            ("a client that saw a key appear", saw(Sight::Appeared("/a/1".into(), SECRET.to_vec()))),
+            ("a client that saw a key change", saw(Sight::Changed("/a/1".into(), SECRET.to_vec()))),
+        ]
+    }
+
+    #[test]
+    fn no_value_is_told_wherever_it_stands() {
+        let written = |what: &Observation| serde_json::to_string(what).unwrap();
+        let secret = std::str::from_utf8(SECRET).unwrap();
+        for redaction in [Redaction::Values, Redaction::Hash] {
+            let redactor = Redactor::new(redaction).unwrap();
+            for (place, what) in places() {
+                assert!(written(&what).contains(secret), "{place} tells of none");
+                let told = written(&redactor.apply(&what));
+                assert!(!told.contains(secret), "{place}: {told}");
+                assert!(told.contains("/a/1"), "keys stay: {told}");
+            }
+        }
     }
 
     #[test]

@@ -35,7 +35,7 @@ fn read_past(model: &mut Model) -> Option<Effect> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{LeaseId, Millis, Value};
+    use crate::domain::{LeaseId, Member, MemberId, Millis, Status, Value};
     use crate::event::{Event, LeasePollCost, Observation, Past};
     use crate::input::Pane;
     use crate::input::key::{Chord, Code};
@@ -190,6 +190,21 @@ mod tests {
         world.pass(1_000);
         assert_eq!(world.model.next_tick(), None);
         assert_eq!(world.model.next_frame(world.now()), None);
+        // Members that say the same again are no reason either.
+        let member = Member { id: MemberId(1), ..Member::default() };
+        world.observe(Observation::Members(vec![member.clone()]));
+        for _ in 0..3 {
+            world.observe(Observation::Status { member: member.id, answer: Ok(Status::default()) });
+            world.observe(Observation::Members(vec![member.clone()]));
+            world.observe(Observation::Alarms(vec![]));
+            world.observe(Observation::LeaseList(vec![]));
+            world.pass(5_000);
+            assert_eq!(world.model.next_tick(), None);
+        }
+        let seen = world.model.live().version();
+        world.observe(Observation::Status { member: member.id, answer: Ok(Status::default()) });
+        world.observe(Observation::LeaseList(vec![]));
+        assert_eq!((world.model.live().version(), world.model.next_tick()), (seen, None));
     }
 
     #[test]

@@ -9,7 +9,8 @@ use serde_json::Value;
 
 use crate::store::{Bench, Store};
 use lockscope::layout::Layout;
-use lockscope::model::LockState;
+use lockscope::model::findings::{RULES, Thresholds};
+use lockscope::model::{Diagnosis, LockState, Severity};
 
 struct Row {
     key: String,
@@ -91,6 +92,34 @@ fn every_fixture_is_listed_once_with_its_layout_and_waiters() {
         checked += 1;
     }
     assert_eq!(checked, 28);
+}
+
+#[test]
+fn every_fixture_has_the_findings_that_are_expected_and_no_alarm_beside_them() {
+    let known: Vec<_> = RULES.iter().map(|rule| rule.code).collect();
+    let expected = fs::read_to_string("tests/data/expected.tsv").unwrap();
+    let mut checked = 0;
+    for line in expected.lines().filter(|line| !line.starts_with('#') && !line.is_empty()) {
+        let [fixture, name, .., codes] = line.split('\t').collect::<Vec<_>>()[..] else { panic!("{line}") };
+        let codes: Vec<_> = codes.split(',').filter(|code| *code != "-").collect();
+        assert!(codes.iter().all(|code| known.contains(code)), "{line}: there is no such rule");
+        let mut store = Store::new();
+        load(&mut store, rows(&Path::new("tests/data/layouts").join(fixture).with_extension("jsonl")));
+        let bench = Bench::reading(&store);
+        let diagnosis = Diagnosis::of(bench.facts(), &Thresholds::default().at_one_look());
+        let found = diagnosis.codes(name.as_bytes());
+        for code in &codes {
+            assert!(found.contains(code), "{fixture}: {name} has {found:?} and lacks {code}");
+        }
+        let alarms: Vec<_> = diagnosis
+            .of_lock(name.as_bytes())
+            .filter(|finding| finding.severity > Severity::Info && !codes.contains(&finding.code))
+            .map(|finding| finding.code)
+            .collect();
+        assert_eq!(alarms, Vec::<&str>::new(), "{fixture}: {name}");
+        checked += codes.len();
+    }
+    assert!(checked > 10, "only {checked} codes are expected");
 }
 
 #[test]

@@ -207,54 +207,71 @@ fn apply(store: &mut Store, steps: &[Step]) {
     }
 }
 
+/// Plays these steps on a store with that history, watched and rebuilt from its revisions.
+fn is_what_a_watch_saw(before: &[Step], steps: &[Step]) -> Result<(), TestCaseError> {
+    let mut store = Store::new();
+    apply(&mut store, before);
+    let floor = store.clone();
+    for lock in ["/q/a", "/rw", "/cron/lock"] {
+        let mut store = store.clone();
+        let mut witness = Bench::new();
+        let scope = range(lock);
+        for page in store.pages(&scope, 3) {
+            witness.observe(Observation::Listed(page));
+        }
+        let mut seen = Vec::new();
+        for step in steps {
+            let from = store.revision;
+            store.apply(step);
+            let mut changes = store.changes_after(from);
+            changes.retain(|change| scope.contains(change.event.key()));
+            if changes.is_empty() {
+                continue;
+            }
+            witness.observe(Observation::Watched(changes));
+            let at = Revision(store.revision);
+            let ends = |lock: LockView<'_>| -> Vec<_> {
+                let ended = lock.holds().filter_map(|hold| Some((hold.create_revision, hold.from, hold.ended?)));
+                ended
+                    .filter(|(.., end)| end.revision == at)
+                    .map(|(token, from, end)| (at, token, from, end.cause))
+                    .collect()
+            };
+            seen.extend(witness.facts().lock_named(lock.as_bytes()).map(ends).unwrap_or_default());
+        }
+        let mut past = Handoffs::of(lock.into());
+        let mut told = Vec::new();
+        for part in parts(&store, &floor, lock, &[]) {
+            past.take(Timestamp(0), part);
+            told.extend(std::iter::from_fn(|| past.next_handoff()));
+        }
+        let bare = |(at, token, from): &(Revision, Revision, Option<Revision>)| (*at, *token, *from);
+        let known: Vec<_> =
+            told.iter().map(|told| (told.revision, told.from.create_revision, told.from.from)).collect();
+        let watched: Vec<_> = seen.iter().map(|(at, token, from, _)| (*at, *token, *from)).collect();
+        prop_assert_eq!(known.iter().map(bare).collect::<Vec<_>>(), watched, "{}", lock);
+        prop_assert!(told.iter().all(|told| told.cause != Cause::Pending));
+        let holders = |lock: LockView<'_>| lock.holders().map(|key| key.token()).collect::<Vec<_>>();
+        let mut held = witness.facts().lock_named(lock.as_bytes()).map(holders).unwrap_or_default();
+        let mut turns: Vec<_> = past.turns().iter().map(|turn| turn.create_revision).collect();
+        held.sort_unstable();
+        turns.sort_unstable();
+        prop_assert_eq!(turns, held, "{}", lock);
+    }
+    Ok(())
+}
+
+#[test]
+fn a_key_that_was_put_again_goes_on_holding() {
+    let key = "/rw/read/1795972069464040016";
+    let again = |value: &str| Step::Put { key: key.into(), value: value.into(), lease: 0 };
+    is_what_a_watch_saw(&[again("host-a")], &[again("")]).unwrap();
+}
+
 proptest! {
     /// Whatever happened, its revisions tell the same holds and ends as a watch told at the time.
     #[test]
     fn the_past_is_what_a_watch_saw(before in vec(step(), 0..20), steps in vec(step(), 1..60)) {
-        let mut store = Store::new();
-        apply(&mut store, &before);
-        let floor = store.clone();
-        for lock in ["/q/a", "/rw", "/cron/lock"] {
-            let mut store = store.clone();
-            let mut witness = Bench::new();
-            let scope = range(lock);
-            for page in store.pages(&scope, 3) {
-                witness.observe(Observation::Listed(page));
-            }
-            let mut seen = Vec::new();
-            for step in &steps {
-                let from = store.revision;
-                store.apply(step);
-                let mut changes = store.changes_after(from);
-                changes.retain(|change| scope.contains(change.event.key()));
-                if changes.is_empty() {
-                    continue;
-                }
-                witness.observe(Observation::Watched(changes));
-                let at = Revision(store.revision);
-                let ends = |lock: LockView<'_>| -> Vec<_> {
-                    let ended = lock.holds().filter_map(|hold| Some((hold.create_revision, hold.from, hold.ended?)));
-                    ended.filter(|(.., end)| end.revision == at).map(|(token, from, end)| (at, token, from, end.cause)).collect()
-                };
-                seen.extend(witness.facts().lock_named(lock.as_bytes()).map(ends).unwrap_or_default());
-            }
-            let mut past = Handoffs::of(lock.into());
-            let mut told = Vec::new();
-            for part in parts(&store, &floor, lock, &[]) {
-                past.take(Timestamp(0), part);
-                told.extend(std::iter::from_fn(|| past.next_handoff()));
-            }
-            let bare = |(at, token, from): &(Revision, Revision, Option<Revision>)| (*at, *token, *from);
-            let known: Vec<_> = told.iter().map(|told| (told.revision, told.from.create_revision, told.from.from)).collect();
-            let watched: Vec<_> = seen.iter().map(|(at, token, from, _)| (*at, *token, *from)).collect();
-            prop_assert_eq!(known.iter().map(bare).collect::<Vec<_>>(), watched, "{}", lock);
-            prop_assert!(told.iter().all(|told| told.cause != Cause::Pending));
-            let holders = |lock: LockView<'_>| lock.holders().map(|key| key.token()).collect::<Vec<_>>();
-            let mut held = witness.facts().lock_named(lock.as_bytes()).map(holders).unwrap_or_default();
-            let mut turns: Vec<_> = past.turns().iter().map(|turn| turn.create_revision).collect();
-            held.sort_unstable();
-            turns.sort_unstable();
-            prop_assert_eq!(turns, held, "{}", lock);
-        }
+        is_what_a_watch_saw(&before, &steps)?;
     }
 }
