@@ -22,8 +22,9 @@ fn a_waiter_whose_lease_runs_out_leaves_and_never_holds() {
         join(&etcd, "/q", 0xa1, 600).await;
         let mut live = Live::watch(&cluster.endpoints(), "/q/");
         live.until("the holder is read", |facts| holder(facts, "/q").as_deref() == Some("/q/a1")).await;
-        join(&etcd, "/q", 0xb2, 2).await;
+        join(&etcd, "/q", 0xb2, 12).await;
         join(&etcd, "/q", 0xc3, 600).await;
+        live.until_found("waiter-will-drop", "/q").await;
         let left = |facts: &Facts| {
             facts.timeline.iter().find_map(|happening| match &happening.what {
                 What::WaiterGone(party, cause) if party.lease == LeaseId(0xb2) => Some(*cause),
@@ -32,6 +33,7 @@ fn a_waiter_whose_lease_runs_out_leaves_and_never_holds() {
         };
         live.until("the waiter leaves", |facts| left(facts).is_some_and(|cause| cause != Cause::Pending)).await;
         assert_eq!(left(live.facts()), Some(Cause::Expired), "{version}");
+        assert!(live.codes("/q").contains(&"waiter-dropped"), "{version}: {:?}", live.codes("/q"));
         let waiters: Vec<_> =
             live.facts().lock_named(b"/q").unwrap().waiters().map(|waiter| waiter.key.lease()).collect();
         assert_eq!(waiters, [LeaseId(0xc3)], "{version}");
