@@ -1,12 +1,11 @@
 //! The cluster itself: what still works when it is full.
 
 use lockscope::domain::{AlarmKind, KeyRange, LeaseId};
-use lockscope::model::findings::{Thresholds, rule};
+use lockscope::model::findings::Thresholds;
 use lockscope::model::{Diagnosis, Severity};
 use lockscope::port::{Delete, Etcd, PortError, Put};
 
 use crate::common::{Live, client, grant, join, on_every_real_etcd};
-use crate::support::etcd::not_run;
 
 /// etcd issues 14497 and 17318: with its database full (NOSPACE) an etcd refuses puts and grants,
 /// and clients take their locks for broken. Nobody can join a queue; who holds can still renew
@@ -48,13 +47,9 @@ fn a_full_database_blocks_joining_and_neither_renewing_nor_unlocking() {
             facts.lock_named(b"/q").and_then(|lock| lock.holder()).is_some_and(|key| key.lease() == LeaseId(0xb2))
         })
         .await;
-        if rule("nospace").is_some() {
-            let diagnosis = Diagnosis::of(live.facts(), &Thresholds::default());
-            let found = diagnosis.findings().iter().find(|finding| finding.code == "nospace");
-            assert_eq!(found.map(|finding| finding.severity), Some(Severity::Error), "{version}");
-        } else {
-            not_run("nospace", "there is no rule of this code");
-        }
+        let diagnosis = Diagnosis::of(live.facts(), &Thresholds::default());
+        let found = diagnosis.findings().iter().find(|finding| finding.code == "nospace");
+        assert_eq!(found.map(|finding| finding.severity), Some(Severity::Error), "{version}");
         etcd.revoke(LeaseId(0xb2)).await.unwrap();
         live.until("the lock is free", |facts| facts.lock_named(b"/q").is_some_and(|lock| lock.holder().is_none()))
             .await;

@@ -13,7 +13,6 @@ use lockscope::source::{Handle, Watching, Wires};
 use lockscope::update::update;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
-use crate::support::etcd::not_run;
 pub use crate::support::running::on_every_real_etcd;
 
 /// How long something that has to come may take.
@@ -115,12 +114,9 @@ impl Live {
         }
     }
 
-    /// Goes on until a lock is found to have this wrong with it. Says so when there is no such
-    /// rule, instead of waiting.
+    /// Goes on until a lock is found to have this wrong with it.
     pub async fn until_found(&mut self, code: &str, lock: &str) {
-        if rule(code).is_none() {
-            return not_run(code, "there is no rule of this code");
-        }
+        assert!(rule(code).is_some(), "there is no rule {code}");
         self.until(code, |facts| Diagnosis::of(facts, &Thresholds::default()).codes(lock.as_bytes()).contains(&code))
             .await;
     }
@@ -190,5 +186,11 @@ impl Told {
     pub fn found(&self, lock: &str) -> Vec<(&'static str, Severity)> {
         let diagnosis = Diagnosis::of(self.facts(), &Thresholds::default());
         diagnosis.of_lock(lock.as_bytes()).map(|finding| (finding.code, finding.severity)).collect()
+    }
+
+    /// What is wrong at all: codes with their severities.
+    pub fn found_anywhere(&self) -> Vec<(&'static str, Severity)> {
+        let diagnosis = Diagnosis::of(self.facts(), &Thresholds::default());
+        diagnosis.findings().iter().map(|finding| (finding.code, finding.severity)).collect()
     }
 }

@@ -1,7 +1,8 @@
 //! Leases: their time, who renews them, and what hangs on them.
 
 use lockscope::domain::write::Write;
-use lockscope::domain::{LeaseId, Millis};
+use lockscope::domain::{LeaseId, Member, MemberId, Millis, Status};
+use lockscope::event::Observation;
 use lockscope::model::{BlastRadius, LockState, Renewal, Severity, TtlState};
 use lockscope::port::Etcd;
 
@@ -76,11 +77,21 @@ fn a_time_that_rises_with_the_leader_is_no_renewal() {
 #[test]
 fn a_lease_that_one_member_lists_and_the_leader_does_not_know_is_gone() {
     let mut told = Told::of(&[("/a/10", "", 0x10)]);
-    told.observe(lockscope::event::Observation::LeaseList(vec![LeaseId(0x10)]));
+    told.observe(Observation::LeaseList(vec![LeaseId(0x10)]));
     told.ttl(0x10, 0, -1, 7);
     let holder = told.facts().lock_named(b"/a").unwrap().holder().unwrap();
     assert_eq!((holder.ttl(), holder.key()), (TtlState::Gone, &b"/a/10"[..]));
     assert_eq!(told.facts().lock_named(b"/a").unwrap().state(), LockState::Held, "the key is there");
+
+    // The other way round: the leader knows it, and a member does not.
+    let mut told = Told::of(&[("/a/10", "", 0x10)]);
+    told.ttl(0x10, 60, 58, 7);
+    let member = Member { id: MemberId(3), name: "c".into(), ..Member::default() };
+    told.observe(Observation::Members(vec![member]));
+    told.observe(Observation::Status { member: MemberId(3), answer: Ok(Status::default()) });
+    assert!(told.found("/a").is_empty(), "{:?}", told.found("/a"));
+    told.observe(Observation::LeasesMissing { member: MemberId(3), leases: vec![LeaseId(0x10)] });
+    assert_eq!(told.found("/a"), [("lease-missing-on-member", Severity::Warn)]);
 }
 
 /// Sensu Go issue 2760: each keep-alive of an agent granted a lease of its own and moved the key
@@ -107,6 +118,15 @@ fn leases_that_nothing_hangs_on_are_told_from_the_one_in_use() {
         assert!(live.facts().lease(LeaseId(0x11)).is_none_or(|lease| lease.key_count() == 0), "{version}");
         live.end().await;
     });
+    // After an hour of it: 180 of them, one granted each 20 s, of which none is renewed.
+    let mut told = Told::of(&[("/sensu.io/switchsets/keepalived/default/agent", "alive", 180)]);
+    told.observe(Observation::LeaseList((1..=180).map(LeaseId).collect()));
+    for lease in 1..=180 {
+        told.ttl(lease, 3600, 20 * lease - 10, 7);
+    }
+    assert!(told.found_anywhere().contains(&("keyless-leases", Severity::Warn)), "{:?}", told.found_anywhere());
+    told.observe(Observation::LeaseList(vec![LeaseId(180)]));
+    assert!(!told.found_anywhere().iter().any(|(code, _)| *code == "keyless-leases"), "those that ended are no matter");
 }
 
 /// Cilium issue 9855: one lease carries all locks of an agent and is renewed as long as it runs,

@@ -22,8 +22,9 @@ fn a_waiter_whose_lease_runs_out_leaves_and_never_holds() {
         join(&etcd, "/q", 0xa1, 600).await;
         let mut live = Live::watch(&cluster.endpoints(), "/q/");
         live.until("the holder is read", |facts| holder(facts, "/q").as_deref() == Some("/q/a1")).await;
-        join(&etcd, "/q", 0xb2, 2).await;
+        join(&etcd, "/q", 0xb2, 20).await;
         join(&etcd, "/q", 0xc3, 600).await;
+        live.until_found("waiter-will-drop", "/q").await;
         let left = |facts: &Facts| {
             facts.timeline.iter().find_map(|happening| match &happening.what {
                 What::WaiterGone(party, cause) if party.lease == LeaseId(0xb2) => Some(*cause),
@@ -32,6 +33,7 @@ fn a_waiter_whose_lease_runs_out_leaves_and_never_holds() {
         };
         live.until("the waiter leaves", |facts| left(facts).is_some_and(|cause| cause != Cause::Pending)).await;
         assert_eq!(left(live.facts()), Some(Cause::Expired), "{version}");
+        assert!(live.codes("/q").contains(&"waiter-dropped"), "{version}: {:?}", live.codes("/q"));
         let waiters: Vec<_> =
             live.facts().lock_named(b"/q").unwrap().waiters().map(|waiter| waiter.key.lease()).collect();
         assert_eq!(waiters, [LeaseId(0xc3)], "{version}");
@@ -56,15 +58,17 @@ fn a_lock_that_passes_to_a_client_that_gave_up_is_held_by_nobody_who_renews() {
         let cluster = version.cluster().start();
         let etcd = client(&cluster.endpoint(0)).await;
         join(&etcd, "/q", 0xa1, 600).await;
-        join(&etcd, "/q", 0xb2, 12).await;
+        join(&etcd, "/q", 0xb2, 20).await;
         join(&etcd, "/q", 0xc3, 600).await;
         let mut live = Live::watch(&cluster.endpoints(), "/q/");
         live.until("the queue is read", |facts| holder(facts, "/q").as_deref() == Some("/q/a1")).await;
+        live.until_found("waiter-will-drop", "/q").await;
+        assert!(!live.codes("/q").contains(&"passed-to-idle"), "{version}: it was not passed on yet");
         delete(&etcd, "/q/a1").await;
         live.until("it is passed on", |facts| holder(facts, "/q").as_deref() == Some("/q/b2")).await;
         live.until_found("holder-not-renewing", "/q").await;
-        assert_eq!(holder(live.facts(), "/q").as_deref(), Some("/q/b2"), "{version}: found before it is over");
         live.until_found("passed-to-idle", "/q").await;
+        assert_eq!(holder(live.facts(), "/q").as_deref(), Some("/q/b2"), "{version}: found before it is over");
         live.until("it frees itself in the end", |facts| holder(facts, "/q").as_deref() == Some("/q/c3")).await;
         live.end().await;
     });

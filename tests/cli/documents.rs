@@ -2,12 +2,14 @@
 
 use crate::program::{lockscope, sections};
 
-const COMMANDS: [&str; 13] = [
+const COMMANDS: [&str; 17] = [
     "ls",
     "show",
+    "history",
     "leases",
     "members",
     "watch",
+    "doctor",
     "info",
     "keys",
     "completions",
@@ -16,6 +18,8 @@ const COMMANDS: [&str; 13] = [
     "release",
     "move-leader",
     "disarm",
+    "record",
+    "replay",
 ];
 
 fn printed(arguments: &[&str]) -> String {

@@ -17,16 +17,17 @@ fn locks_that_may_not_be_found_are_said_to_be_denied() {
         enqueue(&cluster, "/open/a");
         enqueue(&cluster, "/secret/b");
         cluster.guard();
-        let tui = lockscope(&["--endpoints", &cluster.endpoint(0), "--user", "ann:annpw"]).size(120, 36).start();
-        let denied = "denied to ann: its role needs read on";
+        let tui = lockscope(&["--endpoints", &cluster.endpoint(0), "--user", "ann:annpw"]).size(200, 60).start();
         // 3.4 tells anybody which keys hang on a lease, 3.5.16 only who may read those keys, and
         // 3.5.30 tells of no lease to who may not read everything.
         if version.at_least(3, 5, 0) {
-            tui.shows(&format!("all keys  {denied} all keys"));
+            tui.shows("all keys: denied to ann; it takes a role that may read everything");
         } else {
-            tui.shows(&format!("/secret/  {denied} this"));
+            tui.shows("prefix /secret/: denied to ann; it takes a role that may read it");
         }
-        if !version.at_least(3, 5, 17) {
+        if version.at_least(3, 5, 17) {
+            tui.shows("all keys  denied to ann: its role needs read on all keys");
+        } else {
             tui.shows("/open/a");
             tui.shows("1 denied");
         }

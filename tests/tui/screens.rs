@@ -50,6 +50,8 @@ fn what_happens_on_the_cluster_is_seen_at_once() {
 fn keys_sort_filter_and_open() {
     let Some((_world, tui)) = two_locks("keys_sort_filter_and_open") else { return };
     tui.keys("s");
+    tui.shows("sort: WAIT");
+    tui.keys("s");
     tui.shows("sort: NAME");
     assert_eq!(order(&tui, &["/jobs/reindex", "/billing/close"]), ["/billing/close", "/jobs/reindex"]);
     tui.keys("/bill");
