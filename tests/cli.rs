@@ -22,6 +22,8 @@ mod members;
 mod play;
 #[path = "cli/program.rs"]
 mod program;
+#[path = "cli/pty.rs"]
+mod pty;
 #[path = "cli/record.rs"]
 mod record;
 #[path = "cli/rights.rs"]

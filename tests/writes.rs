@@ -18,6 +18,8 @@ mod large;
 #[path = "cli/program.rs"]
 #[expect(dead_code, reason = "another suite uses the rest")]
 mod program;
+#[path = "cli/pty.rs"]
+mod pty;
 #[path = "writes/rights.rs"]
 mod rights;
 #[path = "cli/store.rs"]

@@ -56,7 +56,7 @@ use hashbrown::HashMap;
 
 use crate::domain::{Key, LeaseId, MemberId, Millis, Sentence};
 
-use super::{Facts, LockView, Since};
+use super::{Facts, KeyView, LockView, Since};
 
 pub use document::document;
 
@@ -287,6 +287,12 @@ impl Finding {
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.keys.push(key.into());
         self
+    }
+
+    /// The same about a key of a lock more, with its lease.
+    #[must_use]
+    pub fn key_of(self, lock: LockView<'_>, key: KeyView<'_>) -> Self {
+        self.lock(lock.name()).lease(key.lease()).key(key.key())
     }
 
     /// The same about a member more.

@@ -1,45 +1,16 @@
 //! The word that has to be typed, in a real terminal.
 
-use std::io::{Read as _, Write as _};
-use std::sync::mpsc;
-use std::thread;
-use std::time::Duration;
-
-use portable_pty::{CommandBuilder, PtySize, native_pty_system};
-
+use crate::pty::Terminal;
 use crate::store::Store;
 use crate::support::etcd::{Cluster, newest};
 
 /// Runs lockscope in a terminal, types `line` where it asks, and returns its exit code with what was shown.
 fn typed(cluster: &Cluster, arguments: &[&str], line: &str) -> (u32, String) {
-    let pair = native_pty_system().openpty(PtySize::default()).expect("a terminal");
-    let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockscope"));
-    command.env_clear();
-    command.args(["--endpoints", &cluster.endpoints().join(",")].iter().chain(arguments));
-    let mut child = pair.slave.spawn_command(command).expect("the binary starts");
-    drop(pair.slave);
-    let mut reader = pair.master.try_clone_reader().expect("a reader");
-    let mut keys = pair.master.take_writer().expect("a writer");
-    let (tell, output) = mpsc::channel();
-    thread::spawn(move || {
-        let mut buffer = [0; 4096];
-        while let Ok(count @ 1..) = reader.read(&mut buffer) {
-            if tell.send(buffer[..count].to_vec()).is_err() {
-                return;
-            }
-        }
-    });
-    let mut shown = String::new();
-    let mut asked = false;
-    while let Ok(more) = output.recv_timeout(Duration::from_secs(30)) {
-        shown.push_str(&String::from_utf8_lossy(&more));
-        if !asked && shown.contains("Type ") && shown.trim_end().ends_with(':') {
-            asked = true;
-            keys.write_all(line.as_bytes()).expect("the terminal takes keys");
-        }
-    }
-    assert!(asked, "{shown}");
-    (child.wait().expect("it ends").exit_code(), shown)
+    let endpoints = cluster.endpoints().join(",");
+    let mut terminal = Terminal::run(&[&["--endpoints", &endpoints], arguments].concat());
+    terminal.shows("Type ");
+    terminal.types(line);
+    terminal.ends()
 }
 
 #[test]

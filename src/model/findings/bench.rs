@@ -140,17 +140,20 @@ impl Bench {
 
     fn change(&mut self, key: &str, value: Vec<u8>, lease: i64) -> KeyValue {
         self.revision += 1;
-        let revision = Revision(self.revision);
-        let known = self.keys.get(key);
-        let kv = KeyValue {
-            key: key.into(),
-            value,
-            create_revision: known.map_or(revision, |kv| kv.create_revision),
-            mod_revision: revision,
-            version: known.map_or(1, |kv| kv.version + 1),
-            lease: LeaseId(lease),
-        };
+        let kv = put_over(self.keys.get(key), key, value, lease, Revision(self.revision));
         self.keys.insert(key.to_owned(), kv.clone());
         kv
+    }
+}
+
+/// What a put makes of a key that is there, or is not.
+pub fn put_over(known: Option<&KeyValue>, key: &str, value: Vec<u8>, lease: i64, revision: Revision) -> KeyValue {
+    KeyValue {
+        key: key.into(),
+        value,
+        create_revision: known.map_or(revision, |kv| kv.create_revision),
+        mod_revision: revision,
+        version: known.map_or(1, |kv| kv.version + 1),
+        lease: LeaseId(lease),
     }
 }

@@ -83,11 +83,7 @@ fn finding(severity: Severity, evidence: Sentence, lock: LockView<'_>, key: KeyV
     let remedy = Sentence::new("lockscope release {lock} --key {key}")
         .with("lock", lock.name())
         .with("key", Key::from(key.key()));
-    Finding::new(severity, evidence, remedy)
-        .lock(lock.name())
-        .lease(key.lease())
-        .key(key.key())
-        .since(Some(key.since()))
+    Finding::new(severity, evidence, remedy).key_of(lock, key).since(Some(key.since()))
 }
 
 #[cfg(test)]

@@ -30,13 +30,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
             .with("granted", Millis::from_secs(granted))
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
-        found.add(
-            Finding::new(Severity::Warn, evidence, remedy)
-                .lock(lock.name())
-                .lease(holder.lease())
-                .key(holder.key())
-                .since(holder.unrenewed_since()),
-        );
+        found.add(Finding::new(Severity::Warn, evidence, remedy).key_of(lock, holder).since(holder.unrenewed_since()));
     }
 }
 

@@ -39,9 +39,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
                 .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         found.add(
             Finding::new(Severity::Error, evidence, Sentence::new("lockscope members"))
-                .lock(lock.name())
-                .lease(holder.lease())
-                .key(holder.key())
+                .key_of(lock, holder)
                 .since(Some(Since { at: lock.now() - by, exact: true })),
         );
     }

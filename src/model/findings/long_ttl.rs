@@ -25,13 +25,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("granted", granted)
         .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
     let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
-    found.add(
-        Finding::new(Severity::Info, evidence, remedy)
-            .lock(lock.name())
-            .lease(holder.lease())
-            .key(holder.key())
-            .since(Some(holder.since())),
-    );
+    found.add(Finding::new(Severity::Info, evidence, remedy).key_of(lock, holder).since(Some(holder.since())));
 }
 
 #[cfg(test)]

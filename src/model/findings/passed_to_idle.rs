@@ -43,13 +43,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("left", left)
         .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
-        found.add(
-            Finding::new(Severity::Error, evidence, remedy)
-                .lock(lock.name())
-                .lease(holder.lease())
-                .key(holder.key())
-                .since(Some(began)),
-        );
+        found.add(Finding::new(Severity::Error, evidence, remedy).key_of(lock, holder).since(Some(began)));
     }
 }
 

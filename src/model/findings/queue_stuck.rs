@@ -51,13 +51,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("former", former)
         .with("waiters", Value::Count(waiters, "waiter"));
     let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
-    found.add(
-        Finding::new(Severity::Error, evidence, remedy)
-            .lock(lock.name())
-            .lease(holder.lease())
-            .key(holder.key())
-            .since(lock.held_since()),
-    );
+    found.add(Finding::new(Severity::Error, evidence, remedy).key_of(lock, holder).since(lock.held_since()));
 }
 
 /// When the holder came first, and whose end that was: seen, and with the holder in the queue

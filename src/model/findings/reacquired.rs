@@ -38,13 +38,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("before", former.create_revision)
         .with("ended", former.ended.map(|end| end.revision).unwrap_or_default());
     let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
-    found.add(
-        Finding::new(Severity::Info, evidence, remedy)
-            .lock(lock.name())
-            .lease(holder.lease())
-            .key(holder.key())
-            .since(lock.held_since()),
-    );
+    found.add(Finding::new(Severity::Info, evidence, remedy).key_of(lock, holder).since(lock.held_since()));
 }
 
 #[cfg(test)]

@@ -39,13 +39,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     .with("other", other.key())
     .with("at", other.entry().mod_revision);
     let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
-    found.add(
-        Finding::new(severity, evidence, remedy)
-            .lock(lock.name())
-            .lease(holder.lease())
-            .key(holder.key())
-            .key(other.key()),
-    );
+    found.add(Finding::new(severity, evidence, remedy).key_of(lock, holder).key(other.key()));
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ use crate::update::update;
 use crate::view::text::{command, sentence};
 
 use super::Thresholds;
+use super::bench::put_over;
 
 /// The cluster.
 pub struct Scene {
@@ -104,15 +105,7 @@ impl Scene {
     pub fn put(&mut self, key: &str, lease: i64, value: &str) {
         self.revision += 1;
         let revision = Revision(self.revision);
-        let known = self.keys.remove(key);
-        let kv = KeyValue {
-            key: key.into(),
-            value: value.into(),
-            create_revision: known.as_ref().map_or(revision, |kv| kv.create_revision),
-            mod_revision: revision,
-            version: known.map_or(1, |kv| kv.version + 1),
-            lease: LeaseId(lease),
-        };
+        let kv = put_over(self.keys.get(key), key, value.into(), lease, revision);
         self.keys.insert(key.into(), kv.clone());
         self.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
     }

@@ -46,13 +46,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
             .with("remaining", remaining)
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         let remedy = Sentence::new("etcdctl lease keep-alive -- {lease}").with("lease", key.lease());
-        found.add(
-            Finding::new(Severity::Warn, evidence, remedy)
-                .lock(lock.name())
-                .lease(key.lease())
-                .key(key.key())
-                .since(key.unrenewed_since()),
-        );
+        found.add(Finding::new(Severity::Warn, evidence, remedy).key_of(lock, key).since(key.unrenewed_since()));
     }
 }
 
