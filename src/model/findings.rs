@@ -39,6 +39,7 @@ mod prefix_trap;
 mod queue_stuck;
 mod quorum_at_risk;
 mod reacquired;
+mod remedy;
 mod rewritten_holder;
 #[cfg(test)]
 pub(super) mod scene;

@@ -1,6 +1,6 @@
 //! A lock is held for long.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::layout::{Layout, names_role};
 use crate::model::LockView;
@@ -50,7 +50,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         None => return,
     };
     let evidence = evidence.with("held", held).with("waiters", Value::Count(waiters, "waiter"));
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     let severity = if blocks { Severity::Warn } else { Severity::Info };
     let mut finding = Finding::new(severity, evidence, remedy).lock(lock.name()).since(Some(since));
     if let Some(holder) = lock.holder() {
