@@ -180,7 +180,7 @@ pub enum Command {
     Record(RecordArgs),
     /// Look at a recording as if it happened now
     ///
-    /// Space plays and pauses, [ and ] change the speed, . and , go on and back by one
+    /// Space plays and pauses, ] is faster and [ slower, . and , go on and back by one
     /// observation, > and < by one revision; :seek goes to a time or a revision, :find to what
     /// has a text in its name. No connection is made and nothing is written.
     Replay(ReplayArgs),
