@@ -2,6 +2,8 @@
 //!
 //! Flags are global, as in etcdctl: they may stand before or behind the command. Clap reads
 //! them into typed values; what the environment and the file add is [`crate::config`]'s.
+//!
+//! It is long because it is one table: every command and every flag, each with its help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
