@@ -44,9 +44,11 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         }
         None if blocks && since.exact => Sentence::new("held for {held}; {waiters} blocked"),
         None if blocks => Sentence::new("held for {held} at least; {waiters} blocked"),
-        None if median.is_none() && keeps_waiting(lock, held, thresholds) => {
-            Sentence::new("held for {held} by a client that renews and does not let go; {waiters} blocked")
-        }
+        None if median.is_none() && keeps_waiting(lock, held, thresholds) => Sentence::new(if since.exact {
+            "held for {held} by a client that renews and does not let go; {waiters} blocked"
+        } else {
+            "held for {held} at least by a client that renews and does not let go; {waiters} blocked"
+        }),
         None => return,
     };
     let evidence = evidence.with("held", held).with("waiters", Value::Count(waiters, "waiter"));
@@ -124,7 +126,7 @@ mod tests {
         bench.ttl(0x10, 30, 29);
         bench.pass(1_000);
         assert_eq!(severity(&bench), Some(Severity::Info));
-        let told = "held for 20s by a client that renews and does not let go; 1 waiter blocked";
+        let told = "held for 20s at least by a client that renews and does not let go; 1 waiter blocked";
         assert_eq!(bench.told("long-hold"), [told]);
         bench.delete(&["/jobs/a/20"]);
         assert_eq!(severity(&bench), None, "nobody waits");
