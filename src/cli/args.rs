@@ -766,6 +766,24 @@ mod tests {
     }
 
     #[test]
+    fn what_rules_advise_is_a_command_whatever_the_names_look_like() {
+        for advised in [
+            &["show", "/a"][..],
+            &["show", "--", "-a"],
+            &["show", "--tree"],
+            &["release", "/a", "/a/1"],
+            &["release", "--", "-a", "--yes"],
+            &["revoke", "-7fab"],
+            &["move-leader", "n2"],
+            &["disarm", "nospace"],
+            &["members", "--endpoints", "http://a:1"],
+            &["doctor", "--user", "root"],
+        ] {
+            assert!(parsed(advised).is_ok(), "{advised:?}: {}", parsed(advised).unwrap_err());
+        }
+    }
+
+    #[test]
     fn every_setting_is_a_flag_before_and_behind_every_command() {
         for name in Layer::NAMES {
             let value = match name {

@@ -108,6 +108,10 @@ fn etcdctl(write: &Write) -> Sentence {
 fn look(write: &Write) -> Sentence {
     match write {
         Write::Revoke { lease } => Sentence::new("{reach}lockscope revoke {lease} --dry-run").with("lease", *lease),
+        // A name that begins with a dash would be taken for a flag.
+        Write::Release { lock, .. } if lock.starts_with(b"-") => {
+            Sentence::new("{reach}lockscope show -- {lock}").with("lock", lock.clone())
+        }
         Write::Release { lock, .. } => Sentence::new("{reach}lockscope show {lock}").with("lock", lock.clone()),
         Write::MoveLeader { .. } | Write::Disarm(_) => Sentence::new("{reach}lockscope members"),
     }

@@ -208,9 +208,13 @@ impl<'a> LockView<'a> {
 
     /// Since when the first holder holds; `None` when the lock is free.
     pub fn held_since(&self) -> Option<Since> {
-        let holder = self.holder()?;
+        self.holder().map(|holder| self.holds_since(&holder))
+    }
+
+    /// Since when one of its holders holds it; in a queue that is later than its key.
+    pub fn holds_since(&self, holder: &KeyView<'_>) -> Since {
         let open = self.history().and_then(|history| history.open(holder.entry.create_revision));
-        Some(open.and_then(|hold| hold.began).unwrap_or(holder.entry.since))
+        open.and_then(|hold| hold.began).unwrap_or(holder.entry.since)
     }
 
     /// Whether its holder has no lease, where the recipe wants one: it never frees by itself.

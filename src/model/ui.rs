@@ -160,54 +160,48 @@ impl Ui {
     /// The contexts of the keymap that are open, the innermost first; on an `embedded` cluster and
     /// where clients play more of them.
     pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
-        use Context::{Anywhere, Browse, Command, Copy, Embedded, Help, Moving, Raft, Typing};
-        use Context::{Dialog, DialogEmpty, DialogRead};
-        use Context::{Leases, Lock, Locks, Log, Members, Playground, Replay, Waits};
+        use Context::{Anywhere, Command, Copy, Dialog, DialogEmpty, DialogRead, Help, Moving, Typing};
         match &self.dialog {
             Some(dialog) if dialog.wants_y() => return &[Dialog, Typing, Anywhere],
             Some(dialog) if dialog.is_typed_in() => return &[DialogEmpty, Dialog, Typing, Anywhere],
             Some(_) => return &[DialogRead, DialogEmpty, Dialog, Anywhere],
             None => {}
         }
+        match (&self.prompt, &self.layer) {
+            (Some(Prompt { purpose: Purpose::Command, .. }), _) => &[Command, Typing, Anywhere],
+            (Some(_), _) => &[Typing, Anywhere],
+            (None, Layer::Help { .. }) => &[Help, Moving, Anywhere],
+            (None, Layer::Copy) => &[Copy, Anywhere],
+            (None, Layer::None) => self.contexts_of_screen(embedded, plays),
+        }
+    }
+
+    /// The contexts of the screen, where nothing lies on top of it.
+    fn contexts_of_screen(&self, embedded: bool, plays: bool) -> &'static [Context] {
+        use Context::{Anywhere, Browse, Embedded, Moving, Raft, Replay};
+        use Context::{Leases, Lock, Locks, Log, Members, Playground, Waits};
         let replay = self.replay.is_some();
-        match (&self.prompt, &self.layer, self.screen) {
-            (Some(Prompt { purpose: Purpose::Command, .. }), ..) => &[Command, Typing, Anywhere],
-            (Some(_), ..) => &[Typing, Anywhere],
-            (None, Layer::Help { .. }, _) => &[Help, Moving, Anywhere],
-            (None, Layer::Copy, _) => &[Copy, Anywhere],
-            (None, Layer::None, Screen::Locks) if replay => &[Replay, Locks, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Lock) if replay => &[Replay, Lock, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Leases) if replay => &[Replay, Leases, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Members) if replay => &[Replay, Members, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Raft | Screen::Way) if replay && embedded => {
-                &[Replay, Raft, Browse, Moving, Anywhere]
-            }
-            (None, Layer::None, Screen::Playground) if replay && plays => {
-                &[Replay, Playground, Browse, Moving, Anywhere]
-            }
-            (None, Layer::None, Screen::Raft | Screen::Way | Screen::Playground) if replay => {
-                &[Replay, Browse, Moving, Anywhere]
-            }
-            (None, Layer::None, Screen::Log) if replay => &[Replay, Log, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Locks) if embedded => &[Locks, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Lock) if embedded => &[Lock, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Leases) if embedded => &[Leases, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Members) if embedded => &[Members, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Raft) if embedded => &[Raft, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Playground) if embedded && plays => {
-                &[Playground, Embedded, Browse, Moving, Anywhere]
-            }
-            (None, Layer::None, Screen::Playground) if plays => &[Playground, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Way | Screen::Playground) if embedded => &[Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Log) if embedded => &[Log, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Waits) if embedded => &[Waits, Embedded, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Waits) => &[Waits, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Locks) => &[Locks, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Lock) => &[Lock, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Leases) => &[Leases, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Members) => &[Members, Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Raft | Screen::Way | Screen::Playground) => &[Browse, Moving, Anywhere],
-            (None, Layer::None, Screen::Log) => &[Log, Browse, Moving, Anywhere],
+        // Every screen has the replay's keys; where there is one, nothing can be done to the cluster.
+        macro_rules! on {
+            ($($own:ident)?) => {
+                match (replay, embedded) {
+                    (true, _) => &[Replay, $($own,)? Browse, Moving, Anywhere],
+                    (false, true) => &[$($own,)? Embedded, Browse, Moving, Anywhere],
+                    (false, false) => &[$($own,)? Browse, Moving, Anywhere],
+                }
+            };
+        }
+        match self.screen {
+            Screen::Locks => on!(Locks),
+            Screen::Lock => on!(Lock),
+            Screen::Leases => on!(Leases),
+            Screen::Members => on!(Members),
+            Screen::Log => on!(Log),
+            Screen::Waits => on!(Waits),
+            Screen::Raft if embedded => on!(Raft),
+            Screen::Way if replay && embedded => on!(Raft),
+            Screen::Playground if plays => on!(Playground),
+            Screen::Raft | Screen::Way | Screen::Playground => on!(),
         }
     }
 

@@ -142,7 +142,7 @@ pub struct Circle {
     /// Whether it is a deadlock for certain, as far as clients are what they are taken for: nobody
     /// in it waits in the background.
     pub certain: bool,
-    /// Since when it is closed: the last of them began to wait.
+    /// Since when it is closed: the last of them began to wait, or to hold what another waits for.
     pub since: Since,
 }
 

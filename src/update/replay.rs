@@ -70,7 +70,7 @@ mod tests {
     #[test]
     fn space_and_its_neighbours_move_the_replay_on_every_screen() {
         use crate::input::action::Replay as Key;
-        for screen in ["1", "2", "3", "4", "r", "5", "6"] {
+        for screen in ["1", "2", "3", "4", "r", "5", "6", "7", "8"] {
             let mut world = replay();
             world.keys(screen);
             for (key, what) in [

@@ -1,6 +1,6 @@
 //! Clients wait for each other in a circle, or for themselves.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Key, LeaseId, Millis, Sentence, Value};
 use crate::layout::Layout;
 use crate::model::wait_for::{Circle, Client, ClientIx, WaitFor, WaitIx};
@@ -110,7 +110,7 @@ fn in_circle(facts: &Facts, graph: &WaitFor<'_>, circle: &Circle) -> Finding {
     let remedy = match cheapest {
         Some(lease) => {
             evidence = evidence.with("lease", lease).with("keys", Value::Count(cost(lease), "key"));
-            Sentence::new("lockscope revoke {lease}").with("lease", lease)
+            remedy::revoke(lease)
         }
         None => Sentence::new("lockscope show --tree"),
     };
@@ -143,8 +143,7 @@ fn of_itself(facts: &Facts, graph: &WaitFor<'_>, wait: WaitIx) -> Finding {
         .with("holder", holder.key())
         .with("waiter", waiter.key())
         .with("age", age(facts, wait.since()));
-    let remedy =
-        Sentence::new("lockscope release {lock} --key {key}").with("lock", lock.name()).with("key", waiter.key());
+    let remedy = remedy::release(lock.name(), waiter.key());
     Finding::new(Severity::Warn, evidence, remedy)
         .lock(lock.name())
         .lease(waiter.lease())

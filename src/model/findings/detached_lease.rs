@@ -1,6 +1,6 @@
 //! A put without a lease took the lease off a key of a lock.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::model::LockView;
 
@@ -30,8 +30,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         };
         let evidence =
             evidence.with("key", key.key()).with("created", key.token()).with("written", key.entry().mod_revision);
-        let remedy =
-            Sentence::new("lockscope release {lock} --key {key}").with("lock", lock.name()).with("key", key.key());
+        let remedy = remedy::release(lock.name(), key.key());
         found.add(
             Finding::new(Severity::Error, evidence, remedy)
                 .lock(lock.name())
@@ -60,7 +59,7 @@ mod tests {
             told.contains(&"/jobs/a/20 lost lease 20: created at revision 3, written at 5 without it".into()),
             "{told:?}"
         );
-        assert!(bench.remedies("detached-lease").contains(&"lockscope release /jobs/a --key /jobs/a/20".into()));
+        assert!(bench.remedies("detached-lease").contains(&"lockscope release /jobs/a /jobs/a/20".into()));
         bench.put("/jobs/a/20", "", 0x20);
         bench.delete(&["/cron/lock"]);
         assert!(bench.told("detached-lease").is_empty(), "it has a lease again, and the other is gone");

@@ -1,6 +1,6 @@
 //! A key of another kind stands in a lock's queue.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Key, Sentence, Value};
 use crate::model::{KeyView, LockView};
 
@@ -49,7 +49,8 @@ fn leads(lock: LockView<'_>, key: KeyView<'_>) -> Finding {
         }
     };
     let evidence = about(words, key, owner).with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-    finding(Severity::Error, evidence, lock, key)
+    // It may have stood there for long before it was the first.
+    finding(Severity::Error, evidence, lock, key).since(lock.held_since())
 }
 
 fn stands(lock: LockView<'_>, key: KeyView<'_>, more: &[KeyView<'_>]) -> Finding {
@@ -80,9 +81,7 @@ fn about(words: &'static str, key: KeyView<'_>, owner: Option<String>) -> Senten
 }
 
 fn finding(severity: Severity, evidence: Sentence, lock: LockView<'_>, key: KeyView<'_>) -> Finding {
-    let remedy = Sentence::new("lockscope release {lock} --key {key}")
-        .with("lock", lock.name())
-        .with("key", Key::from(key.key()));
+    let remedy = remedy::release(lock.name(), Key::from(key.key()));
     Finding::new(severity, evidence, remedy).key_of(lock, key).since(Some(key.since()))
 }
 
@@ -100,15 +99,18 @@ mod tests {
         assert!(scene.evidence("foreign-key").starts_with("/a/README stands in the queue and is no key of this lock"));
         assert_eq!(scene.finding("foreign-key").severity, crate::model::Severity::Warn);
         scene.delete("/a/11");
+        scene.pass(3_000);
         scene.delete("/a/12");
+        let leads = scene.model.shown().now();
         scene.put("/a/14", 0x14, "");
         assert_eq!(scene.finding("foreign-key").severity, crate::model::Severity::Error);
+        assert_eq!(scene.finding("foreign-key").since.map(|since| since.at), Some(leads));
         let evidence = scene.evidence("foreign-key");
         assert!(evidence.starts_with(
             "/a/README leads the queue and is no key of this lock: no lease, 6 bytes, by its value of host-7;"
         ));
         assert!(evidence.ends_with("1 waiter behind it"), "{evidence}");
-        assert_eq!(scene.remedy("foreign-key"), "lockscope release /a --key /a/README");
+        assert_eq!(scene.remedy("foreign-key"), "lockscope release /a /a/README");
         scene.delete("/a/README");
         assert_eq!(scene.codes_of("foreign-key"), 0);
     }

@@ -1,6 +1,6 @@
 //! A holder lost its lease a short while ago.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::model::{Cause, Facts, Since, What};
 
@@ -40,7 +40,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
             .with("key", party.key.clone())
             .with("ago", now.since(happening.at))
             .with("revision", happening.revision);
-        let remedy = Sentence::new("lockscope show {lock}").with("lock", party.lock.clone());
+        let remedy = remedy::show(party.lock.clone());
         found.add(
             Finding::new(Severity::Info, evidence, remedy)
                 .lock(party.lock.clone())

@@ -1,6 +1,6 @@
 //! The holder's lease falls and nobody renews it.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::model::{LockView, Renewal, TtlState};
 
@@ -29,7 +29,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
             .with("remaining", remaining)
             .with("granted", Millis::from_secs(granted))
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-        let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
+        let remedy = remedy::revoke(holder.lease());
         found.add(Finding::new(Severity::Warn, evidence, remedy).key_of(lock, holder).since(holder.unrenewed_since()));
     }
 }

@@ -1,6 +1,6 @@
 //! The holder has no lease: the lock never frees by itself.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Sentence, Value};
 use crate::model::LockView;
 
@@ -20,27 +20,21 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     }
     let several = lock.holder_count() > 1;
     for holder in lock.holders().filter(|holder| holder.lease().is_none()) {
-        let since = holder.since();
+        let since = lock.holds_since(&holder);
         let words = if since.exact {
-            "{key} has held with no lease since revision {revision}, for {held}; {waiters} blocked"
+            "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked"
         } else {
-            "{key} has held with no lease since revision {revision}, for {held} at least; {waiters} blocked"
+            "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked"
         };
         let evidence = Sentence::new(words)
             .with("key", holder.key())
             .with("revision", holder.token())
             .with("held", lock.now().since(since.at))
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-        let remedy = if several {
-            Sentence::new("lockscope release {lock} --key {key}").with("key", holder.key())
-        } else {
-            Sentence::new("lockscope release {lock}")
-        };
+        let remedy =
+            if several { remedy::release(lock.name(), holder.key()) } else { remedy::release_holder(lock.name()) };
         found.add(
-            Finding::new(Severity::Error, evidence, remedy.with("lock", lock.name()))
-                .lock(lock.name())
-                .key(holder.key())
-                .since(Some(since)),
+            Finding::new(Severity::Error, evidence, remedy).lock(lock.name()).key(holder.key()).since(Some(since)),
         );
     }
 }
@@ -56,10 +50,24 @@ mod tests {
         bench.put("/vault/core/lock/10", "uuid", 0);
         bench.pass(90_000);
         let expected =
-            "/vault/core/lock/10 has held with no lease since revision 2, for 1m30s at least; 1 waiter blocked";
+            "/vault/core/lock/10 has no lease: created at revision 2, holding for 1m30s at least; 1 waiter blocked";
         assert_eq!(bench.told("holder-without-lease"), [expected]);
         assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock"]);
         bench.delete(&["/vault/core/lock/10"]);
         assert!(bench.told("holder-without-lease").is_empty());
+    }
+
+    #[test]
+    fn who_waited_first_has_held_only_since_it_came_first() {
+        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
+        bench.put("/vault/core/lock/20", "uuid", 0);
+        bench.pass(90_000);
+        bench.delete(&["/vault/core/lock/10"]);
+        bench.pass(5_000);
+        let told = bench.told("holder-without-lease");
+        assert_eq!(
+            told,
+            ["/vault/core/lock/20 has no lease: created at revision 3, holding for 5s; 0 waiters blocked"]
+        );
     }
 }

@@ -1,6 +1,6 @@
 //! A Kubernetes lease: held by what its value says.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::layout::Layout;
 use crate::layout::value::kubernetes::Lease;
@@ -23,7 +23,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     }
     let value = lock.key().map(|key| &*key.entry().value);
     let lease = value.and_then(Lease::parse);
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     let evidence = lease.as_ref().map_or_else(
         || Sentence::new("its value cannot be read: it is encrypted, or longer than what is kept of it"),
         |lease| evidence(lease, lock),

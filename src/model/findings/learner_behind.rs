@@ -22,7 +22,8 @@ pub(super) const RULE: Rule = Rule {
 fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     for member in facts.cluster.members().iter().filter(|member| member.member.learner) {
         let (Some(behind), Some(status)) = (lags(member, thresholds), member.answer()) else { continue };
-        let (applied, known) = (status.applied_index.0, facts.cluster.raft_index().0);
+        let applied = status.applied_index.0;
+        let known = applied.saturating_add(behind.entries);
         let percent = applied.saturating_mul(100) / known.max(1);
         let evidence =
             Sentence::new("{member} has {percent} % of the log, {entries} entries behind since {ago}: {promote}")

@@ -1,6 +1,6 @@
 //! A lock is held for long.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::layout::{Layout, names_role};
 use crate::model::{LockView, Renewal};
@@ -32,29 +32,27 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     }
     let waiters = lock.waiter_count();
     let blocks = waiters > 0 && held >= thresholds.long_hold;
-    let known = lock.hold_times().len() >= FEW;
-    let usual = lock.history().filter(|history| history.holds().len() > FEW).and_then(|_| {
-        let times = lock.hold_times();
-        let median = *times.get(times.len() / 2)?;
-        let most = i64::from(thresholds.long_hold_medians).saturating_mul(median.0.max(1));
-        (times.len() >= FEW && held.0 > most).then_some((median, times.len()))
-    });
-    let evidence = match usual {
-        Some((median, finished)) => {
+    let times = lock.hold_times();
+    let median = times.get(times.len() / 2).filter(|_| times.len() >= FEW).copied();
+    let most = |median: Millis| i64::from(thresholds.long_hold_medians).saturating_mul(median.0.max(1));
+    let evidence = match median.filter(|&median| held.0 > most(median)) {
+        Some(median) => {
             Sentence::new("held for {held}, {times} times its median of {median} in {finished}; {waiters} blocked")
                 .with("times", held.0 / median.0.max(1))
                 .with("median", median)
-                .with("finished", Value::Count(finished, "hold"))
+                .with("finished", Value::Count(times.len(), "hold"))
         }
         None if blocks && since.exact => Sentence::new("held for {held}; {waiters} blocked"),
         None if blocks => Sentence::new("held for {held} at least; {waiters} blocked"),
-        None if !known && keeps_waiting(lock, held, thresholds) => {
-            Sentence::new("held for {held} by a client that renews and does not let go; {waiters} blocked")
-        }
+        None if median.is_none() && keeps_waiting(lock, held, thresholds) => Sentence::new(if since.exact {
+            "held for {held} by a client that renews and does not let go; {waiters} blocked"
+        } else {
+            "held for {held} at least by a client that renews and does not let go; {waiters} blocked"
+        }),
         None => return,
     };
     let evidence = evidence.with("held", held).with("waiters", Value::Count(waiters, "waiter"));
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     let severity = if blocks { Severity::Warn } else { Severity::Info };
     let mut finding = Finding::new(severity, evidence, remedy).lock(lock.name()).since(Some(since));
     if let Some(holder) = lock.holder() {
@@ -128,7 +126,7 @@ mod tests {
         bench.ttl(0x10, 30, 29);
         bench.pass(1_000);
         assert_eq!(severity(&bench), Some(Severity::Info));
-        let told = "held for 20s by a client that renews and does not let go; 1 waiter blocked";
+        let told = "held for 20s at least by a client that renews and does not let go; 1 waiter blocked";
         assert_eq!(bench.told("long-hold"), [told]);
         bench.delete(&["/jobs/a/20"]);
         assert_eq!(severity(&bench), None, "nobody waits");

@@ -1,6 +1,6 @@
 //! A holder's lease is long: so is the wait after a crash.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Sentence, Value};
 use crate::model::LockView;
 
@@ -24,7 +24,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("lease", holder.lease())
         .with("granted", granted)
         .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     found.add(Finding::new(Severity::Info, evidence, remedy).key_of(lock, holder).since(Some(holder.since())));
 }
 

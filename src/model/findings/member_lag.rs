@@ -36,7 +36,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
                     .with("entries", signed(behind.entries))
                     .with("ago", ago)
                     .with("applied", signed(applied))
-                    .with("known", signed(facts.cluster.raft_index().0));
+                    .with("known", signed(applied.saturating_add(behind.entries)));
             Finding::new(Severity::Warn, evidence, remedy).since(Some(Since { at: behind.since, exact: false }))
         } else if applied > 0 && unapplied >= REFUSES {
             let evidence = Sentence::new(
@@ -109,7 +109,10 @@ mod tests {
         assert_eq!(scene.codes(), ["member-lag"]);
         assert_eq!(scene.evidence("member-lag"), "b is 600 entries behind, since 6s: applied 1,000, known 1,600");
         assert_eq!(scene.remedy("member-lag"), "lockscope members");
-        scene.says(2, follower(4, 1, 1_600));
+        scene.says(1, follower(4, 1, 2_600));
+        let evidence = scene.evidence("member-lag");
+        assert!(evidence.ends_with("applied 1,000, known 1,600"), "as when it was asked: {evidence}");
+        scene.says(2, follower(4, 1, 2_600));
         assert_eq!(scene.codes(), [""; 0]);
     }
 

@@ -1,6 +1,6 @@
 //! A lock that is usually held is free for longer than usual.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence};
 use crate::model::LockView;
 use crate::model::lock::Since;
@@ -51,7 +51,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     .with("share", usage.held.0 * 100 / seen.0.max(1))
     .with("seen", seen)
     .with("longest", usage.longest_free);
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     found.add(Finding::new(Severity::Warn, evidence, remedy).lock(lock.name()).since(Some(Since { at, exact: true })));
 }
 

@@ -24,13 +24,17 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     if voters - silent.len() >= quorum {
         return;
     }
-    let evidence = Sentence::new(
-        "{up} of {voters} answers and {quorum} are needed; no answer from {silent}: no writes, no grants, no expiry",
-    )
-    .with("up", number(voters - silent.len()))
-    .with("voters", Value::Count(voters, "voting member"))
-    .with("quorum", number(quorum))
-    .with("silent", names);
+    let up = voters - silent.len();
+    let words = if up == 1 {
+        "{up} of {voters} answers and {quorum} are needed; no answer from {silent}: no writes, no grants, no expiry"
+    } else {
+        "{up} of {voters} answer and {quorum} are needed; no answer from {silent}: no writes, no grants, no expiry"
+    };
+    let evidence = Sentence::new(words)
+        .with("up", number(up))
+        .with("voters", Value::Count(voters, "voting member"))
+        .with("quorum", number(quorum))
+        .with("silent", names);
     let since = Some(Since { at: since, exact: false });
     let finding = Finding::new(Severity::Error, evidence, Sentence::new("lockscope members")).since(since);
     found.add(silent.into_iter().fold(finding, Finding::member));

@@ -1,6 +1,6 @@
 //! The lock passed on to a client that does not renew its lease any more.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::model::{LockView, Renewal, TtlState};
 
@@ -42,7 +42,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("since", since)
         .with("left", left)
         .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
-        let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
+        let remedy = remedy::revoke(holder.lease());
         found.add(Finding::new(Severity::Error, evidence, remedy).key_of(lock, holder).since(Some(began)));
     }
 }

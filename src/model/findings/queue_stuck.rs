@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::no_quorum::number;
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::play::{Belief, Life};
 use crate::domain::{Key, Millis, Sentence, Timestamp, Value};
 use crate::layout::Layout;
@@ -50,7 +50,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("held", held)
         .with("former", former)
         .with("waiters", Value::Count(waiters, "waiter"));
-    let remedy = Sentence::new("lockscope revoke {lease}").with("lease", holder.lease());
+    let remedy = remedy::revoke(holder.lease());
     found.add(Finding::new(Severity::Error, evidence, remedy).key_of(lock, holder).since(lock.held_since()));
 }
 

@@ -23,12 +23,13 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     if silent.is_empty() || voters - silent.len() != quorum || leaderless(facts, thresholds).is_some() {
         return;
     }
-    let evidence =
-        Sentence::new("{up} of {voters} answer and {quorum} are needed: one more lost stops all writes; {silent}")
-            .with("up", number(quorum))
-            .with("voters", Value::Count(voters, "voting member"))
-            .with("quorum", number(quorum))
-            .with("silent", format!("silent: {names}"));
+    let evidence = Sentence::new(
+        "{up} of {voters} answer and {quorum} are needed: one more lost stops all writes; silent: {silent}",
+    )
+    .with("up", number(quorum))
+    .with("voters", Value::Count(voters, "voting member"))
+    .with("quorum", number(quorum))
+    .with("silent", names);
     let finding = Finding::new(Severity::Warn, evidence, Sentence::new("lockscope members"));
     found.add(silent.into_iter().fold(finding, Finding::member));
 }

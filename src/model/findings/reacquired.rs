@@ -1,6 +1,6 @@
 //! The holder held before, by the same key.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::model::LockView;
 
@@ -37,7 +37,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("created", holder.token())
         .with("before", former.create_revision)
         .with("ended", former.ended.map(|end| end.revision).unwrap_or_default());
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     found.add(Finding::new(Severity::Info, evidence, remedy).key_of(lock, holder).since(lock.held_since()));
 }
 

@@ -1,6 +1,6 @@
 //! The holder by create_revision and the one by mod_revision are not the same.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::layout::Layout;
 use crate::model::LockView;
@@ -38,7 +38,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     .with("written", written)
     .with("other", other.key())
     .with("at", other.entry().mod_revision);
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     found.add(Finding::new(severity, evidence, remedy).key_of(lock, holder).key(other.key()));
 }
 

@@ -1,6 +1,6 @@
 //! One lease holds keys of several locks.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Key, LeaseId, Sentence, Value};
 use crate::model::{Facts, LockView, lock::LockIx};
 
@@ -15,7 +15,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
-    for id in facts.leases().shared() {
+    // In an order of their own, so that one moment is always told in the same way.
+    let mut shared: Vec<LeaseId> = facts.leases().shared().collect();
+    shared.sort_unstable();
+    for id in shared {
         if let Some(finding) = of_lease(facts, id) {
             found.add(finding);
         }
@@ -45,7 +48,7 @@ fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
         .with("lease", id)
         .with("number", Value::Count(names.len(), "lock"))
         .with("locks", names.clone());
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", names[0].clone());
+    let remedy = remedy::show(names[0].clone());
     Some(Finding { locks: names, ..Finding::new(Severity::Info, evidence, remedy).lease(id) })
 }
 

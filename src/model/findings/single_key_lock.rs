@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::layout::Layout;
 use crate::model::{Facts, LockView};
@@ -44,7 +44,7 @@ fn of_lock(lock: LockView<'_>, granted: Option<Millis>, alike: usize) -> Finding
         }
         _ => Sentence::new("one key and no queue: waiters cannot be seen"),
     };
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     let finding = Finding::new(Severity::Info, evidence, remedy).lock(lock.name());
     match lock.holder() {
         Some(holder) => finding.key(holder.key()).lease(holder.lease()).since(lock.held_since()),

@@ -1,6 +1,6 @@
 //! A lock was taken from its holder by a put over its key.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::Sentence;
 use crate::model::LockView;
 
@@ -29,7 +29,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("lease", theft.lease)
         .with("former", theft.former.clone())
         .with("former_lease", theft.former_lease);
-    let remedy = Sentence::new("lockscope revoke {lease}").with("lease", theft.former_lease);
+    let remedy = remedy::revoke(theft.former_lease);
     found.add(
         Finding::new(Severity::Error, evidence, remedy)
             .lock(lock.name())

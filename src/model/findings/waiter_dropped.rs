@@ -1,6 +1,6 @@
 //! A waiter fell out of the queue: its lease ran out.
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Sentence, Value};
 use crate::model::lock::Since;
 use crate::model::{LockView, lock::Dropout};
@@ -25,7 +25,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("ago", now.since(*at))
         .with("lease", *lease)
         .with("number", Value::Count(lately().count(), "waiter"));
-    let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
+    let remedy = remedy::show(lock.name());
     let finding = Finding::new(Severity::Warn, evidence, remedy).lock(lock.name());
     let named = lately().fold(finding, |finding, gone| finding.key(gone.key.clone()).lease(gone.lease));
     found.add(named.since(Some(Since { at: first.at, exact: true })));

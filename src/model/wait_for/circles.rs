@@ -120,6 +120,13 @@ fn tarjan(nodes: usize, next: impl Fn(usize, usize) -> Option<usize>) -> (Vec<u3
     (component, count as usize)
 }
 
+/// Since when a client of a circle waits for the next one: it does not before that one holds.
+fn closed(graph: &WaitFor<'_>, link: Link) -> Since {
+    let waits = graph.wait(link.wait).since();
+    let held = graph.lock_of(link.wait).lock.held_since();
+    held.filter(|held| held.at > waits.at).unwrap_or(waits)
+}
+
 /// What searches have seen. Components have no client in common, so only locks need to be told apart.
 struct Search {
     /// The wait that led to a client.
@@ -152,7 +159,7 @@ impl Search {
             way = if client == start { None } else { self.came[client.0 as usize] };
         }
         links.reverse();
-        let since = links.iter().map(|link| graph.wait(link.wait).since()).max_by_key(|since: &Since| since.at)?;
+        let since = links.iter().map(|link| closed(graph, *link)).max_by_key(|since| since.at)?;
         Some(Circle { links, clients: group, certain, since })
     }
 

@@ -3,8 +3,9 @@ use proptest::prelude::*;
 use super::{ClientIx, Step, WaitFor};
 use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision, Timestamp};
 use crate::event::{Change, Event, LinkState, ListPage, Observation, Stamped};
+use crate::model::findings::scene::Scene;
 use crate::model::findings::{Severity, Thresholds};
-use crate::model::{Diagnosis, Facts, Finding, Model, Ui};
+use crate::model::{Diagnosis, Facts, Finding, Model, Since, Ui};
 use crate::update::update;
 
 const START: Timestamp = Timestamp(1_000_000);
@@ -95,6 +96,21 @@ fn two_sessions_that_cross_are_a_deadlock_with_what_opens_it() {
     assert_eq!(finding.leases, [LeaseId(0xa1), LeaseId(0xb2)]);
     assert_eq!(finding.keys, keys(&["/d/one/a1", "/d/two/a1", "/d/two/b2", "/d/one/b2"]));
     assert_eq!(finding.remedy.value("lease"), Some(&LeaseId(0xa1).into()), "b2 has a key more");
+}
+
+#[test]
+fn a_circle_that_a_handover_closes_is_as_old_as_the_handover() {
+    let mut scene = Scene::of_three();
+    for (key, lease) in [("/d/one/2", 2), ("/d/two/9", 9), ("/d/two/1", 1), ("/d/one/1", 1), ("/d/two/2", 2)] {
+        scene.put(key, lease, "");
+    }
+    scene.pass(60_000);
+    assert_eq!(WaitFor::of(scene.model.shown()).circles(), []);
+    scene.delete("/d/two/9");
+    let at = scene.model.shown().now();
+    scene.pass(5_000);
+    let graph = WaitFor::of(scene.model.shown());
+    assert_eq!(graph.circles().iter().map(|circle| circle.since).collect::<Vec<_>>(), [Since { at, exact: true }]);
 }
 
 #[test]
