@@ -12,7 +12,7 @@ use rustls::crypto::ring;
 
 use crate::domain::play::{Happening, Sight};
 use crate::domain::{KeyEvent, KeyValue, Redaction};
-use crate::event::Observation;
+use crate::event::{Observation, Past};
 
 /// Does to values what a [`Redaction`] says.
 pub enum Redactor {
@@ -62,21 +62,20 @@ impl Redactor {
             return Cow::Borrowed(what);
         }
         let mut what = Cow::Borrowed(what);
-        match &*what {
-            Observation::Listed(_) | Observation::Watched(_) | Observation::Filled(_) => self.values(what.to_mut()),
-            Observation::Play(picture) if picture.moments.iter().any(|at| matches!(at.what, Happening::Saw(_))) => {
-                self.values(what.to_mut());
-            }
-            // No other tells of values.
-            _ => {}
+        if tells_values(&what) {
+            self.values(what.to_mut());
         }
         what
     }
 
     fn values(&self, what: &mut Observation) {
         match what {
-            Observation::Listed(page) => page.keys.iter_mut().for_each(|kv| self.key_value(kv)),
-            Observation::Watched(changes) | Observation::Filled(changes) => {
+            Observation::Listed(page) | Observation::Past { part: Past::Listed(page), .. } => {
+                page.keys.iter_mut().for_each(|kv| self.key_value(kv));
+            }
+            Observation::Watched(changes)
+            | Observation::Filled(changes)
+            | Observation::Past { part: Past::Changes { changes, .. }, .. } => {
                 for change in changes {
                     match &mut change.event {
                         KeyEvent::Put(kv) | KeyEvent::Delete { previous: Some(kv), .. } => self.key_value(kv),
@@ -110,6 +109,37 @@ impl Redactor {
     }
 }
 
+/// Whether there are values in it. Every kind is named, so that nobody adds one and forgets this.
+fn tells_values(what: &Observation) -> bool {
+    match what {
+        Observation::Listed(_) | Observation::Watched(_) | Observation::Filled(_) => true,
+        Observation::Past { part, .. } => match part {
+            Past::Listed(_) | Past::Changes { .. } => true,
+            Past::Begun { .. } | Past::Compacted { .. } | Past::Ended { .. } => false,
+        },
+        Observation::Play(picture) => picture.moments.iter().any(|at| matches!(at.what, Happening::Saw(_))),
+        Observation::Link(_)
+        | Observation::Cluster(_)
+        | Observation::Scope(_)
+        | Observation::Progress(_)
+        | Observation::WatchLost(_)
+        | Observation::FillEnded { .. }
+        | Observation::Denied(_)
+        | Observation::LeaseList(_)
+        | Observation::LeasesMissing { .. }
+        | Observation::LeaseTtl(_)
+        | Observation::LeasesPolled(_)
+        | Observation::Members(_)
+        | Observation::Status { .. }
+        | Observation::Alarms(_)
+        | Observation::Raft(_)
+        | Observation::FaultDone(..)
+        | Observation::OrderDone(..)
+        | Observation::LeaseKeys(..)
+        | Observation::WriteDone(_) => false,
+    }
+}
+
 impl Hasher {
     fn hash(&self, value: &[u8]) -> Vec<u8> {
         let padded = |pad: u8, text: &[u8]| {
@@ -129,8 +159,8 @@ impl Hasher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::Revision;
-    use crate::event::Change;
+    use crate::domain::{KeyRange, Revision};
+    use crate::event::{Change, ListPage};
 
     const SECRET: &[u8] = b"s3cret";
 
@@ -182,6 +212,25 @@ mod tests {
         hasher.key = [0; BLOCK];
         hasher.key[..4].copy_from_slice(b"Jefe");
         assert_eq!(hasher.hash(b"what do ya want for nothing?"), b"5bdcc146bf60754e6a042426089575c7");
+    }
+
+    #[test]
+    fn what_is_read_of_the_past_of_a_lock_tells_no_values_either() {
+        let kv = KeyValue { key: "/a/1".into(), value: SECRET.to_vec(), ..KeyValue::default() };
+        let range = KeyRange::prefix(b"/a/");
+        let page = ListPage { range, revision: Revision(1), keys: vec![kv], first: true, last: true };
+        let Observation::Watched(changes) = changes() else { panic!("no changes") };
+        let parts = [Past::Listed(page.clone()), Past::Changes { changes: changes.clone(), alive: vec![] }];
+        let past = parts.map(|part| Observation::Past { lock: "/a".into(), part });
+        let now = [Observation::Listed(page), Observation::Filled(changes)];
+        let secret = serde_json::to_string(std::str::from_utf8(SECRET).unwrap()).unwrap();
+        for what in past.iter().chain(&now) {
+            assert!(serde_json::to_string(what).unwrap().contains(&secret), "{what:?}");
+            for redaction in [Redaction::Values, Redaction::Hash] {
+                let told = serde_json::to_string(&*Redactor::new(redaction).unwrap().apply(what)).unwrap();
+                assert!(!told.contains(&secret) && told.contains("/a/1"), "{told}");
+            }
+        }
     }
 
     #[test]
