@@ -145,6 +145,11 @@ fn look(plan: &Plan) -> String {
 /// What an outcome means for the exit code.
 fn judge(plan: &Plan, confirmed: &Confirmed, outcome: &Outcome) -> Result<(), Failure> {
     let title = &plan.title;
+    let has_code_of_its_own = matches!(outcome.result, WriteResult::Done { .. } | WriteResult::Refused { .. });
+    if let Some(error) = outcome.unlogged.as_ref().filter(|_| !has_code_of_its_own) {
+        // What came of it weighs more than that nobody noted it.
+        say(format_args!("lockscope: {error}"));
+    }
     match (&outcome.result, &outcome.unlogged) {
         (WriteResult::Refused { why }, Some(_)) => Err(Failure::new(Exit::File, format!("{title}: {why}"))),
         (WriteResult::Done { .. }, Some(error)) => {
