@@ -206,6 +206,22 @@ pub struct EndpointError {
     pub error: String,
 }
 
+impl EndpointError {
+    /// Why it cannot be used, without the endpoint's name, which stands beside it: what matters
+    /// must not be cut off behind a long URL.
+    pub fn reason(&self) -> &str {
+        let error = self.error.as_str();
+        if error.contains("authentication failed") {
+            return "authentication failed: check --user and --password";
+        }
+        let of_network =
+            || error.strip_prefix("cannot reach ")?.strip_prefix(self.endpoint.as_str())?.strip_prefix(": ");
+        let of_login = || Some(error.strip_prefix("cannot log in to ")?.split_once("\": ")?.1);
+        let of_strangers = || error.strip_prefix(self.endpoint.as_str())?.strip_prefix(' ');
+        of_network().or_else(of_login).or_else(of_strangers).unwrap_or(error)
+    }
+}
+
 /// One page of a full read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListPage {

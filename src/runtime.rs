@@ -117,6 +117,7 @@ pub fn thresholds(said: &Findings) -> Thresholds {
     Thresholds {
         long_hold: length(said.long_hold, usual.long_hold),
         long_hold_medians: said.long_hold_medians.unwrap_or(usual.long_hold_medians),
+        kept_waiting: length(said.kept_waiting, usual.kept_waiting),
         long_ttl: length(said.long_ttl, usual.long_ttl),
         lost_holder: length(said.lost_holder, usual.lost_holder),
         leader_change: length(said.leader_change, usual.leader_change),

@@ -2,6 +2,8 @@
 //!
 //! Flags are global, as in etcdctl: they may stand before or behind the command. Clap reads
 //! them into typed values; what the environment and the file add is [`crate::config`]'s.
+//!
+//! It is long because it is one table: every command and every flag, each with its help.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -180,7 +182,7 @@ pub enum Command {
     Record(RecordArgs),
     /// Look at a recording as if it happened now
     ///
-    /// Space plays and pauses, [ and ] change the speed, . and , go on and back by one
+    /// Space plays and pauses, ] is faster and [ slower, . and , go on and back by one
     /// observation, > and < by one revision; :seek goes to a time or a revision, :find to what
     /// has a text in its name. No connection is made and nothing is written.
     Replay(ReplayArgs),

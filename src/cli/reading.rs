@@ -35,7 +35,8 @@ pub struct Reading {
     pool: Pool,
     clock: Clock,
     connected: Connected,
-    model: Model,
+    /// On the heap: commands keep it while they wait.
+    model: Box<Model>,
     /// The most lease polls a second.
     budget: u32,
 }
@@ -90,7 +91,7 @@ impl Reading {
     /// Looks through a connection that there is already.
     pub fn of(pool: Pool, connected: Connected, config: &Config) -> Self {
         let budget = config.polling.budget;
-        let mut reading = Self { pool, clock: clock(), connected, model: empty(budget), budget };
+        let mut reading = Self { pool, clock: clock(), connected, model: Box::new(empty(budget)), budget };
         reading.take(Observation::Cluster(reading.connected.header.cluster));
         reading
     }
@@ -157,7 +158,7 @@ impl Reading {
             sleep_until(again).await;
             self.connected = source::connect(&self.pool).await?;
             // Half of a list is no list.
-            self.model = empty(self.budget);
+            *self.model = empty(self.budget);
             self.take(Observation::Cluster(self.connected.header.cluster));
         }
         if self.connected.is_leaderless() {
@@ -208,7 +209,7 @@ impl Reading {
 
     /// Puts what was learnt in another way in the place of what is known.
     pub fn put(&mut self, model: Model) {
-        self.model = model;
+        *self.model = model;
     }
 
     /// Asks those of the leases that were not asked yet, in bursts within the budget.

@@ -43,10 +43,10 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
     // One watch over the whole command: a signal between two of its parts must not be lost.
     let mut stop = Stop(pin!(wait::interrupted()));
     let (plan, reading, args) = match asked {
-        Command::Revoke(args) => with(&args.write, stop.unless_told(revoke::plan(args, config)).await?),
-        Command::Release(args) => with(&args.write, stop.unless_told(release::plan(args, config)).await?),
-        Command::MoveLeader(args) => with(&args.write, stop.unless_told(lead::plan(args, config)).await?),
-        Command::Disarm(args) => with(&args.write, stop.unless_told(disarm::plan(args, config)).await?),
+        Command::Revoke(args) => with(&args.write, stop.unless_told(Box::pin(revoke::plan(args, config))).await?),
+        Command::Release(args) => with(&args.write, stop.unless_told(Box::pin(release::plan(args, config))).await?),
+        Command::MoveLeader(args) => with(&args.write, stop.unless_told(Box::pin(lead::plan(args, config))).await?),
+        Command::Disarm(args) => with(&args.write, stop.unless_told(Box::pin(disarm::plan(args, config))).await?),
         _ => return Ok(()),
     };
     let plan = plan.reached_by(&config.connection);

@@ -45,6 +45,7 @@ macro_rules! section {
 section! {
     lengths {
         long_hold = "long-hold": "A lock that is held for longer while others wait is held long.",
+        kept_waiting = "kept-waiting": "Waiting for longer behind a client that renews is worth knowing.",
         long_ttl = "long-ttl": "A lease of more time than this blocks others for long when its client crashes.",
         lost_holder = "lost-holder": "For so long a holder is told of that lost its lease.",
         leader_change = "leader-change": "For so long a change of the leader is told.",

@@ -161,6 +161,9 @@ pub struct Thresholds {
     pub long_hold: Millis,
     /// So many times its own median hold is long, too.
     pub long_hold_medians: u32,
+    /// Others that wait for longer than this behind a client that renews are worth knowing of, where
+    /// it is not known how long such a hold lasts.
+    pub kept_waiting: Millis,
     /// A lease of more time than this blocks others for long when its client crashes.
     pub long_ttl: Millis,
     /// For how long it is told that somebody fell out of a queue.
@@ -206,6 +209,7 @@ impl Default for Thresholds {
         Self {
             long_hold: Millis(15 * 60_000),
             long_hold_medians: 5,
+            kept_waiting: Millis(20_000),
             long_ttl: Millis(5 * 60_000),
             dropped_for: Millis(5 * 60_000),
             free_for: Millis(60_000),

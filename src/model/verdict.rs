@@ -53,7 +53,7 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Sentence {
         return by_its_value(facts, holder);
     }
     match (holder.ttl(), holder.renewal()) {
-        _ if holder.is_foreign(lock.layout()) => return foreign(holder),
+        _ if holder.is_foreign(lock.layout()) => foreign(holder),
         (TtlState::NoLease, _) => for_so_long(
             since,
             length,

@@ -119,6 +119,8 @@ pub(super) fn right(write: &Write, error: &PortError) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::LeaseId;
 
@@ -151,7 +153,7 @@ mod tests {
             other("DeadlineExceeded", "context deadline exceeded"),
             other("Unknown", "raft proposal dropped"),
             other("Canceled", "context canceled"),
-            PortError::Deadline { doing: doing.clone(), endpoint: endpoint.clone(), after: Default::default() },
+            PortError::Deadline { doing: doing.clone(), endpoint: endpoint.clone(), after: Duration::ZERO },
             PortError::NoLeader { doing, endpoint: endpoint.clone() },
             PortError::Unreachable { endpoint, why: "connection reset".into() },
         ] {

@@ -53,7 +53,7 @@ fn unreachable<'a>(
     for tried in why.iter().take(most) {
         let endpoint = fit_bytes(tried.endpoint.as_bytes(), columns, Cut::Middle, theme.glyphs.ellipsis);
         lines.push(Line::from(theme.span(endpoint, Role::Text)));
-        lines.push(Line::from(theme.sentence(format!("  {}", escape_text(reason(tried))), columns, Role::Error)));
+        lines.push(Line::from(theme.sentence(format!("  {}", escape_text(tried.reason())), columns, Role::Error)));
     }
     if why.len() > most {
         lines.push(muted(format!("and {} more", why.len() - most), theme));
@@ -135,19 +135,6 @@ fn muted<'a>(text: impl Into<std::borrow::Cow<'a, str>>, theme: &Theme) -> Line<
 /// Whether etcd was reached and refused the user or the password.
 fn is_login(tried: &EndpointError) -> bool {
     tried.error.starts_with("cannot log in to ") || tried.error.contains("authentication failed")
-}
-
-/// Why an endpoint cannot be used, without its name, which stands beside it: what matters
-/// must not be cut off behind a long URL.
-fn reason(tried: &EndpointError) -> &str {
-    let error = tried.error.as_str();
-    if error.contains("authentication failed") {
-        return "authentication failed: check --user and --password";
-    }
-    let of_network = || error.strip_prefix("cannot reach ")?.strip_prefix(tried.endpoint.as_str())?.strip_prefix(": ");
-    let of_login = || Some(error.strip_prefix("cannot log in to ")?.split_once("\": ")?.1);
-    let of_strangers = || error.strip_prefix(tried.endpoint.as_str())?.strip_prefix(' ');
-    of_network().or_else(of_login).or_else(of_strangers).unwrap_or(error)
 }
 
 /// What a denied range needs.

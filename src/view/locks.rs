@@ -27,6 +27,8 @@ use row::Worst;
 
 /// The fewest rows of the list, frame and heading included.
 const FEWEST: u16 = 8;
+/// The rows of the list around its locks: frame, heading, and the verdict below.
+const AROUND: u16 = 4;
 /// With more rows than this the list leaves one to the verdict on the selected lock.
 const ROOMY: u16 = 10;
 
@@ -83,7 +85,7 @@ impl Locks<'_> {
 
     /// The list on top, findings and watch below.
     fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
-        let (list, below) = bottom(area, lower_rows(area, percent(area.height, 25, 5), notes));
+        let (list, below) = bottom(area, self.lower_rows(area, percent(area.height, 25, 5), notes));
         let list = self.draw_verdict(canvas, list, facts);
         let oldest = self.draw_list(canvas, list, facts);
         // Names and codes of what is wrong want more room than the latest changes.
@@ -96,7 +98,7 @@ impl Locks<'_> {
 
     /// The list on the left, the selected lock on the right, findings and watch below.
     fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
-        let (upper, lower) = bottom(area, lower_rows(area, percent(area.height, 22, 7), notes));
+        let (upper, lower) = bottom(area, self.lower_rows(area, percent(area.height, 22, 7), notes));
         let (list, right) = left(upper, percent(upper.width, 50, 62));
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_selected(canvas, right, facts);
@@ -109,7 +111,7 @@ impl Locks<'_> {
     /// Three columns: the list with the findings, the selected lock, members and log.
     fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (first, rest) = left(area, percent(area.width, 46, 80));
-        let (list, attention_area) = bottom(first, lower_rows(first, percent(first.height, 22, 8), notes));
+        let (list, attention_area) = bottom(first, self.lower_rows(first, percent(first.height, 22, 8), notes));
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_notes(canvas, attention_area, notes);
 
@@ -236,16 +238,18 @@ impl Locks<'_> {
         log::draw(canvas, area, facts.now(), self.scroll(Pane::Log), self.focused == Pane::Log);
     }
 
+    /// How many rows the lower part gets: its share, and more for more trouble, up to half of all;
+    /// the list keeps a few. What is only worth knowing gets the rows that the list leaves empty.
+    fn lower_rows(&self, area: Rect, share: u16, attention: &Attention) -> u16 {
+        let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
+        let listed = u16::try_from(self.rows.len()).unwrap_or(u16::MAX).saturating_add(AROUND);
+        let spare = area.height.saturating_sub(listed);
+        share.max(attention.wanted_rows()).max(attention.most_rows().min(spare)).min(most.max(share))
+    }
+
     fn scroll(&self, pane: Pane) -> usize {
         (self.scrolled)(pane)
     }
-}
-
-/// How many rows the lower part gets: its share, and more for more trouble, up to half of all; the
-/// list keeps a few.
-fn lower_rows(area: Rect, share: u16, attention: &Attention) -> u16 {
-    let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
-    share.max(attention.wanted_rows().min(most))
 }
 
 fn name_title<'a>(lock: &LockView<'a>, area: Rect, theme: &Theme) -> Line<'a> {

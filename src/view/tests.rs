@@ -212,7 +212,7 @@ fn clicks_find_rows_tabs_headings_and_hints() {
     assert_eq!(hit("84,221 × expired"), Some(Target::Lock("/cache/warm".into())));
     let panes: Vec<(Pane, usize, usize)> =
         shot.hits.panes().iter().map(|(pane, extent)| (*pane, extent.rows, extent.len)).collect();
-    assert_eq!(panes[..2], [(Pane::Locks, 11, 7), (Pane::Attention, 3, 2)]);
+    assert_eq!(panes[..2], [(Pane::Locks, 11, 7), (Pane::Attention, 3, 3)]);
 }
 
 #[test]

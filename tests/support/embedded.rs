@@ -17,7 +17,7 @@ use tokio::runtime::Runtime;
 use super::etcd::free_port;
 
 /// How long anything may take that is done to a cluster inside this process.
-const PATIENCE: Duration = Duration::from_secs(120);
+const PATIENCE: Duration = Duration::from_mins(2);
 
 /// A cluster that is served. It stops when this is dropped.
 #[derive(Debug)]

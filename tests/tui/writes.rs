@@ -170,7 +170,7 @@ impl Slow {
             client.lease_grant(600, Some(etcd_client::LeaseGrantOptions::new().with_id(LEASE))).await.unwrap();
             client.put("/jobs/reindex/a1", "", Some(PutOptions::new().with_lease(LEASE))).await.unwrap();
         });
-        let proxy = Proxy::start(cluster.members[0].endpoint.to_string().parse().unwrap());
+        let proxy = Proxy::start(cluster.members[0].endpoint.parse().unwrap());
         Self { cluster, proxy, folder: tempfile::tempdir().unwrap() }
     }
 

@@ -221,11 +221,15 @@ fn a_quorum_that_is_lost_between_look_and_write_leaves_it_unknown() {
     let followers = order[1..].to_vec();
     let outcome = carry_out(endpoints, &revoke(0xa1, &[("/q/a1", created)]), move || {
         let cluster = stop.lock().unwrap();
-        followers.iter().for_each(|n| cluster.pause(*n));
+        for n in &followers {
+            cluster.pause(*n);
+        }
     });
     assert!(matches!(outcome.result, WriteResult::Unknown { .. }), "{outcome:?}");
     let cluster = cluster.lock().unwrap();
-    order[1..].iter().for_each(|n| cluster.resume(*n));
+    for n in &order[1..] {
+        cluster.resume(*n);
+    }
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn release(lock: &str, key: &str, created: i64) -> Confirmed {
     Confirmed { write, shown: keys(&[(key, created)]) }
 }
 
-/// Keys with their create_revisions.
+/// Keys with their `create_revision`s.
 pub fn keys(keys: &[(&str, i64)]) -> Vec<(Key, Revision)> {
     keys.iter().map(|(key, created)| (Key::from(*key), Revision(*created))).collect()
 }

@@ -3,12 +3,12 @@
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
 use crate::domain::{Millis, Sentence, Value};
 use crate::layout::{Layout, names_role};
-use crate::model::LockView;
+use crate::model::{LockView, Renewal};
 
 pub(super) const RULE: Rule = Rule {
     code: "long-hold",
     severities: &[Severity::Warn, Severity::Info],
-    when: "a lock is held for longer than a threshold while others wait, or for several times its own median; where the holder leads until it dies, this is no finding",
+    when: "a lock is held for longer than a threshold while others wait, or for several times its own median; with no median to go by, a client that renews and keeps others waiting for a while is told as an info; where the holder leads until it dies, this is no finding",
     why: "The holder may be stuck: it renews its lease and does not come to its end, and all others wait.",
     advice: "Look at what its client does before anything is revoked.",
     source: "the remembered holds of the lock",
@@ -32,6 +32,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     }
     let waiters = lock.waiter_count();
     let blocks = waiters > 0 && held >= thresholds.long_hold;
+    let known = lock.hold_times().len() >= FEW;
     let usual = lock.history().filter(|history| history.holds().len() > FEW).and_then(|_| {
         let times = lock.hold_times();
         let median = *times.get(times.len() / 2)?;
@@ -47,6 +48,9 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         }
         None if blocks && since.exact => Sentence::new("held for {held}; {waiters} blocked"),
         None if blocks => Sentence::new("held for {held} at least; {waiters} blocked"),
+        None if !known && keeps_waiting(lock, held, thresholds) => {
+            Sentence::new("held for {held} by a client that renews and does not let go; {waiters} blocked")
+        }
         None => return,
     };
     let evidence = evidence.with("held", held).with("waiters", Value::Count(waiters, "waiter"));
@@ -57,6 +61,14 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         finding = finding.key(holder.key()).lease(holder.lease());
     }
     found.add(finding);
+}
+
+/// Whether others wait for a while behind a client that is alive: at work, or a zombie whose
+/// heartbeat goes on without it.
+fn keeps_waiting(lock: LockView<'_>, held: Millis, thresholds: &Thresholds) -> bool {
+    held >= thresholds.kept_waiting
+        && lock.waiter_count() > 0
+        && lock.holder().is_some_and(|holder| matches!(holder.renewal(), Renewal::Renewed { .. }))
 }
 
 /// Whether whoever holds it leads until it dies, so that others wait as long as all is well.
@@ -103,6 +115,23 @@ mod tests {
         bench.pass(1_000);
         assert_eq!(severity(&bench), Some(Severity::Info));
         assert_eq!(bench.told("long-hold"), ["held for 21s, 5 times its median of 4s in 6 holds; 0 waiters blocked"]);
+    }
+
+    #[test]
+    fn a_client_that_renews_and_keeps_others_waiting_is_worth_knowing() {
+        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+        bench.ttl(0x10, 30, 22);
+        bench.pass(10_000);
+        bench.ttl(0x10, 30, 28);
+        bench.pass(9_000);
+        assert_eq!(severity(&bench), None);
+        bench.ttl(0x10, 30, 29);
+        bench.pass(1_000);
+        assert_eq!(severity(&bench), Some(Severity::Info));
+        let told = "held for 20s by a client that renews and does not let go; 1 waiter blocked";
+        assert_eq!(bench.told("long-hold"), [told]);
+        bench.delete(&["/jobs/a/20"]);
+        assert_eq!(severity(&bench), None, "nobody waits");
     }
 
     #[test]

@@ -10,8 +10,8 @@ const BY_DESIGN: [&str; 1] = ["vault"];
 
 pub(super) const RULE: Rule = Rule {
     code: "rewritten-holder",
-    severities: &[Severity::Warn],
-    when: "a holder's key was written again after a waiter's, in a queue where nobody does that by design",
+    severities: &[Severity::Warn, Severity::Info],
+    when: "a holder's key was written again after a waiter's: worth knowing where the program does that by design and sorts by create_revision (Vault), a warning elsewhere",
     why: "A client that sorts by mod_revision sees another holder than one that sorts by create_revision, so two may work.",
     advice: "Let clients sort by create_revision, and let no one write to a key that holds.",
     source: "etcd `client/v3/concurrency/mutex.go` sorts by create_revision, `experimental/recipes/rwmutex.go` by mod_revision",
@@ -19,9 +19,10 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !matches!(lock.layout(), Layout::Queue | Layout::RwLock) || BY_DESIGN.contains(&lock.family()) {
+    if !matches!(lock.layout(), Layout::Queue | Layout::RwLock) {
         return;
     }
+    let severity = if BY_DESIGN.contains(&lock.family()) { Severity::Info } else { Severity::Warn };
     let Some(holder) = lock.holder() else { return };
     let (written, created) = (holder.entry().mod_revision, holder.token());
     if written <= created {
@@ -39,7 +40,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     .with("at", other.entry().mod_revision);
     let remedy = Sentence::new("lockscope show {lock}").with("lock", lock.name());
     found.add(
-        Finding::new(Severity::Warn, evidence, remedy)
+        Finding::new(severity, evidence, remedy)
             .lock(lock.name())
             .lease(holder.lease())
             .key(holder.key())
@@ -49,6 +50,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use super::Severity;
     use crate::model::findings::scene::Scene;
 
     #[test]
@@ -70,11 +72,11 @@ mod tests {
     }
 
     #[test]
-    fn programs_that_do_so_by_design_are_left_alone() {
+    fn programs_that_do_so_by_design_are_no_reason_to_worry() {
         let mut scene = Scene::of_three();
         scene.put("/vault/core/lock/11", 0x11, "");
         scene.put("/vault/core/lock/12", 0x12, "");
         scene.put("/vault/core/lock/11", 0x11, "7c7ad9fd-f80f-4426-98c8-5a225d58f2c7");
-        assert_eq!(scene.codes_of("rewritten-holder"), 0);
+        assert_eq!(scene.finding("rewritten-holder").severity, Severity::Info);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
 use crate::domain::{Sentence, Value};
-use crate::event::{EndpointError, LinkState};
+use crate::event::LinkState;
 use crate::model::{Facts, Since};
 
 pub(super) const RULE: Rule = Rule {
@@ -31,24 +31,12 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     };
     let evidence = Sentence::new(words)
         .with("endpoint", first.endpoint.clone())
-        .with("why", reason(first).to_owned())
+        .with("why", first.reason().to_owned())
         .with("more", Value::Count(why.len() - 1, "other endpoint"))
         .with("attempts", i64::from(*attempt))
         .with("since", lasts);
     let remedy = Sentence::new("lockscope members --endpoints {endpoint}").with("endpoint", first.endpoint.clone());
     found.add(Finding::new(Severity::Error, evidence, remedy).since(Some(Since { at: since, exact: false })));
-}
-
-/// Why an endpoint cannot be used, without its name, which stands beside it.
-fn reason(tried: &EndpointError) -> &str {
-    let error = tried.error.as_str();
-    if error.contains("authentication failed") {
-        return "authentication failed: check --user and --password";
-    }
-    let of_network = || error.strip_prefix("cannot reach ")?.strip_prefix(tried.endpoint.as_str())?.strip_prefix(": ");
-    let of_login = || Some(error.strip_prefix("cannot log in to ")?.split_once("\": ")?.1);
-    let of_strangers = || error.strip_prefix(tried.endpoint.as_str())?.strip_prefix(' ');
-    of_network().or_else(of_login).or_else(of_strangers).unwrap_or(error)
 }
 
 #[cfg(test)]

@@ -517,9 +517,9 @@ fn observations_of_writes_replay_from_their_records() {
     let mut live = world();
     let mut replayed = world();
     for what in told {
-        let line = serde_json::to_string(&what).unwrap();
+        let recorded = serde_json::to_string(&what).unwrap();
         live.observe(what);
-        replayed.observe(serde_json::from_str(&line).unwrap());
+        replayed.observe(serde_json::from_str(&recorded).unwrap());
     }
     let notice = |world: &World| world.model.ui.toast.as_ref().map(|toast| toast.notice.clone());
     assert!(matches!(notice(&live), Some(Notice::Written(_))));

@@ -54,9 +54,11 @@ impl Attention {
         for finding in diagnosis.findings() {
             let about = About::of(finding);
             if let Some(&at) = lines.get(&about) {
-                let codes = &mut notes[at].codes;
-                if !codes.contains(&finding.code) {
-                    codes.push(finding.code);
+                let note = &mut notes[at];
+                // What is only worth knowing takes no room from what is wrong.
+                let matters = finding.severity > Severity::Info || note.severity == Severity::Info;
+                if matters && !note.codes.contains(&finding.code) {
+                    note.codes.push(finding.code);
                 }
                 continue;
             }
@@ -83,9 +85,15 @@ impl Attention {
         self.troubles > 0
     }
 
-    /// How many rows it wants, frame included: what is only worth knowing asks for none.
+    /// How many rows it wants for what is wrong, frame included.
     pub fn wanted_rows(&self) -> u16 {
         u16::try_from(self.urgent()).unwrap_or(u16::MAX).saturating_add(2)
+    }
+
+    /// How many rows it could use, frame included: what is only worth knowing takes what nobody
+    /// else needs.
+    pub fn most_rows(&self) -> u16 {
+        u16::try_from(self.notes.len()).unwrap_or(u16::MAX).saturating_add(2)
     }
 
     /// The lines in an order in which the first `room` of them name every kind of trouble, where
