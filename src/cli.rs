@@ -128,7 +128,7 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Replay(args) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
-            replay::run(args, &settings.config, &mut out)?;
+            wait::run(replay::run(args, &settings.config, &mut out))?;
         }
         _ => {
             let settings = Settings::read(cli)?;

@@ -6,6 +6,8 @@
 mod arguments;
 #[path = "cli/cluster.rs"]
 mod cluster;
+#[path = "cli/doctor.rs"]
+mod doctor;
 #[path = "cli/documents.rs"]
 mod documents;
 #[path = "cli/history.rs"]

@@ -39,13 +39,14 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     let thresholds = if args.length.is_some() { thresholds } else { thresholds.at_one_look() };
     let diagnosis = Diagnosis::of(facts, &thresholds);
     let format = config.output.format.unwrap_or(Format::Simple);
-    print(facts, &diagnosis, &lacks, format, Style { hex: config.output.hex }, to)?;
-    to.flush()?;
+    let printed =
+        print(facts, &diagnosis, &lacks, format, Style { hex: config.output.hex }, to).and_then(|()| Ok(to.flush()?));
     report(&reading, &diagnosis, &lacks);
+    // What was found counts, whether somebody reads it or not.
     match diagnosis.findings().iter().map(|finding| finding.severity).max() {
         Some(worst) if worst >= args.fail_on.severity() => Err(Failure::Found),
         _ if facts.link.is_denied() => Err(Failure::Refused),
-        _ => Ok(()),
+        _ => printed,
     }
 }
 

@@ -49,15 +49,15 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let why = ended.as_ref().map_or("failed", |ended| ended.words());
     let file = session.recorder.end(session.clock.now(), why).await;
     let format = config.output.format.unwrap_or(Format::Simple);
-    print(&args.file, &file, began.elapsed(), config, format, to)?;
-    to.flush()?;
+    let printed = print(&args.file, &file, began.elapsed(), config, format, to).and_then(|()| Ok(to.flush()?));
+    // Whether it was recorded counts, whether somebody reads that or not.
     if let Some(why) = file.failed {
         let what = format!("the recording {} stopped: {why}", args.file.display());
         return Err(Failure::new(Exit::File, what).hint("What it has by then can be replayed."));
     }
     match ended? {
         End::BrokenOff if args.length.is_some() => Err(Failure::Interrupted),
-        End::Over | End::BrokenOff | End::Stopped => Ok(()),
+        End::Over | End::BrokenOff | End::Stopped => printed,
     }
 }
 
@@ -115,7 +115,13 @@ impl Session {
                 }
                 observed = observations.recv() => match observed {
                     Some(observed) => {
-                        self.recorder.record(&observed).await;
+                        tokio::select! {
+                            // Nor must a disk that hangs.
+                            biased;
+                            () = &mut broken_off => return Ok(End::BrokenOff),
+                            () = sleep_until(end), if length.is_some() => return Ok(End::Over),
+                            () = self.recorder.record(&observed) => {}
+                        }
                         update(&mut self.model, Event::Observed(observed));
                     }
                     None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),

@@ -3,6 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
+use color_eyre::eyre::WrapErr as _;
 use jiff::tz::TimeZone;
 
 use super::args::ReplayArgs;
@@ -36,22 +37,29 @@ pub fn show(args: &ReplayArgs, config: Config) -> Result<(), Failure> {
 ///
 /// # Errors
 /// When the file is no recording, or cannot be read.
-pub fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+pub async fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let mut reader = Reader::open(&args.file)?;
     let begin = reader.header().at;
     let goal = args.at.map_or(Goal::End, |place| Goal::of(place, begin, begin, &TimeZone::system()));
     let mut facts = Facts::new(config.polling.budget);
-    let read = feed(&mut reader, &mut facts, goal).map_err(|error| unreadable(&args.file, &error))?;
+    // A long one takes long, and this thread has to hear of Ctrl-C.
+    let fed = tokio::task::spawn_blocking(move || {
+        let read = feed(&mut reader, &mut facts, goal);
+        (reader, facts, read)
+    });
+    let (reader, facts, read) = fed.await.wrap_err("the recording cannot be read").map_err(Failure::Unexpected)?;
+    let read = read.map_err(|error| unreadable(&args.file, &error))?;
     let format = config.output.format.unwrap_or(Format::Simple);
     let diagnosis = Diagnosis::of(&facts, &runtime::thresholds(&config.findings));
     ls::print(&facts, &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;
     let lost = reader.partial();
     say_trouble(&args.file, reader.trouble());
-    match read {
-        Read::All { ended: false } => say_truncated(&args.file, reader.place().line, lost),
-        Read::Stopped => {}
-        Read::All { ended: true } => say_missed(goal, &facts),
+    if let Read::All { ended } = read {
+        if !ended {
+            say_truncated(&args.file, reader.place().line, lost);
+        }
+        say_missed(goal, &facts);
     }
     Ok(())
 }

@@ -67,21 +67,30 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
         .read_only(config.read_only)
         .audited(config.audit_log.as_deref().map(AuditLog::at));
     let mut outcomes = Vec::new();
+    let mut ended = Ok(());
     for confirmed in &plan.confirmed {
-        let carried = stop.unless_told(async { Ok(operator.carry_out(confirmed).await) });
-        let outcome = carried.await.map_err(|failure| broken_off(failure, &plan))?;
+        let outcome = match stop.unless_told(async { Ok(operator.carry_out(confirmed).await) }).await {
+            Ok(outcome) => outcome,
+            // With nothing to tell of those before it there is nothing to print.
+            Err(failure) if outcomes.is_empty() => return Err(broken_off(failure, &plan)),
+            Err(failure) => {
+                ended = Err(broken_off(failure, &plan));
+                break;
+            }
+        };
         let is_done = matches!(outcome.result, WriteResult::Done { .. });
         outcomes.push((confirmed, outcome));
         if !is_done {
             break;
         }
     }
-    print::outcomes(&plan, reading.facts(), &outcomes, (format, args.yes), style, to)?;
-    to.flush()?;
+    let printed = print::outcomes(&plan, reading.facts(), &outcomes, (format, args.yes), style, to)
+        .and_then(|()| Ok(to.flush()?));
+    // What came of it counts, whether somebody reads it or not.
     for (confirmed, outcome) in &outcomes {
         judge(&plan, confirmed, outcome)?;
     }
-    Ok(())
+    ended.and(printed)
 }
 
 fn with(args: &WriteArgs, (plan, reading): (Plan, Reading)) -> (Plan, Reading, &WriteArgs) {
@@ -136,6 +145,11 @@ fn look(plan: &Plan) -> String {
 /// What an outcome means for the exit code.
 fn judge(plan: &Plan, confirmed: &Confirmed, outcome: &Outcome) -> Result<(), Failure> {
     let title = &plan.title;
+    let has_code_of_its_own = matches!(outcome.result, WriteResult::Done { .. } | WriteResult::Refused { .. });
+    if let Some(error) = outcome.unlogged.as_ref().filter(|_| !has_code_of_its_own) {
+        // What came of it weighs more than that nobody noted it.
+        say(format_args!("lockscope: {error}"));
+    }
     match (&outcome.result, &outcome.unlogged) {
         (WriteResult::Refused { why }, Some(_)) => Err(Failure::new(Exit::File, format!("{title}: {why}"))),
         (WriteResult::Done { .. }, Some(error)) => {

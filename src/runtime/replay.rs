@@ -207,7 +207,7 @@ impl Replay {
             let Some(observed) = self.player.take(model.live())? else { return Ok(()) };
             recorded::pass_time(model.live_mut(), observed.at);
             take_in(model, observed);
-            if as_fast_as_it_goes || self.follow {
+            if as_fast_as_it_goes {
                 self.pace.set(self.player.at());
             }
             if Instant::now() >= until {
@@ -387,4 +387,36 @@ pub fn default_name(at: Timestamp, zone: &TimeZone) -> PathBuf {
     let when = jiff::Timestamp::from_millisecond(at.0).map(|at| zone.to_datetime(at));
     let when = when.map_or_else(|_| at.0.to_string(), |when| when.strftime("%Y%m%d-%H%M%S").to_string());
     Path::new(&format!("lockscope-{when}.jsonl")).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fmt::Write as _;
+
+    use super::*;
+    use crate::event::Event;
+    use crate::update::update;
+
+    #[tokio::test(start_paused = true)]
+    async fn what_is_followed_keeps_up_however_much_there_is() {
+        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":0}\n".to_owned();
+        for at in 1..=1_000 {
+            writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":{at}}}}}").unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let speed = ReplaySpeed::named("1").unwrap();
+        let options = Options { file: file.path().to_owned(), at: None, speed, follow: true };
+        let mut replay = Replay::open(&options, 200).unwrap();
+        let mut model = Model::default();
+        let take_in = |model: &mut Model, observed| {
+            update(model, Event::Observed(observed));
+        };
+        tokio::time::advance(Duration::from_millis(500)).await;
+        replay.turn(&mut model, take_in);
+        assert_eq!(replay.player.count(), 500);
+        tokio::time::advance(Duration::from_secs(9)).await;
+        replay.turn(&mut model, take_in);
+        assert_eq!((replay.player.count(), replay.now()), (1_000, Timestamp(1_000)), "its clock waits for what comes");
+    }
 }

@@ -166,17 +166,22 @@ impl Session {
     /// See [`RuntimeError`].
     pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
         let reason = self.until_left().await;
-        self.taping.end(self.clock.now(), &reason).await;
+        let cut = self.taping.end(self.clock.now(), &reason).await;
         if let Some(embedded) = self.embedded.take() {
             embedded.end().await;
         }
         if let Some(play) = self.play.take() {
             play.end().await;
         }
-        let Self { terminal, inputs, model, writes, .. } = self;
+        let Self { terminal, inputs, model, writes, mut signals, .. } = self;
         drop((inputs, terminal));
-        if let (Some(writes), Some(id)) = (writes, model.ui.writing) {
-            writes.finish(id).await;
+        if let Some(cut) = cut {
+            writes::say(&cut);
+        }
+        if let Some(writes) = writes
+            && let Some(number) = writes.finish(model.ui.writing, &mut signals).await
+        {
+            return reason.map(|_| ExitReason::Signal(number));
         }
         reason
     }

@@ -2,8 +2,10 @@
 //! says so.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use jiff::tz::TimeZone;
+use tokio::time::timeout;
 use tracing::{info, warn};
 
 use super::replay::default_name;
@@ -15,6 +17,9 @@ use crate::model::Model;
 use crate::model::ui::{Notice, RecordingUi, Toast};
 use crate::record::{CreateError, Header, Recorder};
 use crate::view::text::escape_text;
+
+/// How long the disk may take for what is known when a recording begins: the screen stands still.
+const PATIENCE: Duration = Duration::from_secs(3);
 
 /// What is recorded, and how what is begun later would be.
 #[derive(Default)]
@@ -83,9 +88,15 @@ impl Taping {
         let header = self.header(now).of(model.live().link.cluster_id);
         match Recorder::create(&file, &header) {
             Ok(mut recorder) => {
-                // It begins with what is known by now.
-                for observed in model.live().as_observed() {
-                    recorder.record(&observed).await;
+                // It begins with what is known by now, and nobody may wait for ever for the disk.
+                let known = async {
+                    for observed in model.live().as_observed() {
+                        recorder.record(&observed).await;
+                    }
+                };
+                if timeout(PATIENCE, known).await.is_err() {
+                    let what = format!("cannot record to {}: the disk takes too long", told(&file));
+                    return tell(model, Notice::NotRecorded(what));
                 }
                 self.recorder = Some(recorder);
                 info!(file = %file.display(), "recording");
@@ -104,9 +115,9 @@ impl Taping {
         });
     }
 
-    /// Ends it with the session.
-    pub async fn end(&mut self, now: Timestamp, reason: &Result<ExitReason, RuntimeError>) {
-        let Some(recorder) = self.recorder.take() else { return };
+    /// Ends it with the session; a line to say when there is no screen any more, if it is not whole.
+    pub async fn end(&mut self, now: Timestamp, reason: &Result<ExitReason, RuntimeError>) -> Option<String> {
+        let recorder = self.recorder.take()?;
         let why = match reason {
             Ok(ExitReason::Quit) => "quit".to_owned(),
             Ok(ExitReason::Signal(number)) => format!("signal {number}"),
@@ -117,9 +128,10 @@ impl Taping {
         let done = recorder.end(now, &why).await;
         if let Some(why) = done.failed {
             warn!(file = %file.display(), why, "the recording is not whole");
-        } else {
-            info!(file = %file.display(), observations = done.observations, "recorded");
+            return Some(format!("lockscope: the recording {} stopped: {}", told(&file), escape_text(&why)));
         }
+        info!(file = %file.display(), observations = done.observations, "recorded");
+        None
     }
 }
 

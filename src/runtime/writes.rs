@@ -12,11 +12,13 @@
 use std::io::{self, Write as _};
 use std::time::Duration;
 
+use tokio::signal::unix::SignalKind;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use super::clock::Clock;
+use super::signals::{Signals, Told};
 use crate::domain::LeaseId;
 use crate::domain::write::{Confirmed, WriteId, WriteResult};
 use crate::event::{Observation, OnLease, Stamped, WriteDone};
@@ -35,6 +37,9 @@ const LOOKS: u32 = 2;
 /// operator looks after it when its answer was lost.
 const WAITS: u32 = 3;
 
+/// How long tasks that are broken off may take to end.
+const ENDING: Duration = Duration::from_secs(2);
+
 /// The session's end.
 pub(super) struct Writes {
     keys_of: mpsc::Sender<LeaseId>,
@@ -42,8 +47,7 @@ pub(super) struct Writes {
     observed: mpsc::Receiver<Stamped<Observation>>,
     /// How long an end waits for a write.
     patience: Duration,
-    /// Ended when this is dropped.
-    _tasks: JoinSet<()>,
+    tasks: JoinSet<()>,
 }
 
 impl Writes {
@@ -57,7 +61,7 @@ impl Writes {
         let tells = Tells { tell, clock };
         tasks.spawn(look(pool.clone(), call, questions, tells.clone()));
         tasks.spawn(write(operator, writes, tells));
-        Self { keys_of, confirmed, observed, patience: call * WAITS, _tasks: tasks }
+        Self { keys_of, confirmed, observed, patience: call * WAITS, tasks }
     }
 
     /// Asks for all keys of a lease. When too much is asked already, it is left out: dialogs ask
@@ -90,27 +94,55 @@ impl Writes {
         std::future::pending().await
     }
 
-    /// Waits for what comes of a write that was not over when the session was, and says it on
-    /// standard error; when it takes too long, that nobody knows.
-    pub async fn finish(mut self, id: WriteId) {
-        say("lockscope: waiting for the outcome of the write that is being carried out");
-        let end = Instant::now() + self.patience;
-        loop {
-            match timeout_at(end, self.observed.recv()).await {
-                Ok(Some(Stamped { what: Observation::WriteDone(done), .. })) if done.id == id => {
-                    return say(&told(*done));
-                }
-                Ok(Some(_)) => {}
-                Ok(None) | Err(_) => {
-                    let waited = self.patience.as_secs();
-                    return say(&format!(
-                        "lockscope: UNKNOWN whether the write was done: there was no answer within {waited} s. It may \
-                         have been done, or be done yet: look before it is tried again"
-                    ));
-                }
-            }
+    /// Ends the tasks. First it waits for what comes of the write that was not over when the
+    /// session was, if there is one, and says it on standard error; when it takes too long or
+    /// somebody wants to leave, that nobody knows. Returns the number of the signal that said so.
+    pub async fn finish(mut self, running: Option<WriteId>, signals: &mut Signals) -> Option<i32> {
+        let told = match running {
+            Some(id) => self.wait_for(id, signals).await,
+            None => None,
+        };
+        // What is broken off notes in the audit log that its outcome is unknown.
+        if timeout(ENDING, self.tasks.shutdown()).await.is_err() {
+            say("lockscope: the disk does not take the last line of the audit log");
         }
+        told
     }
+
+    async fn wait_for(&mut self, id: WriteId, signals: &mut Signals) -> Option<i32> {
+        say("lockscope: waiting for the outcome of the write that is being carried out; Ctrl-C leaves at once");
+        let end = Instant::now() + self.patience;
+        let outcome = loop {
+            tokio::select! {
+                // What came of it is worth more than leaving a moment earlier.
+                biased;
+                observed = timeout_at(end, self.observed.recv()) => match observed {
+                    Ok(Some(Stamped { what: Observation::WriteDone(done), .. })) if done.id == id => break told(*done),
+                    Ok(Some(_)) => {}
+                    Ok(None) => break unknown("nobody carries it out any more"),
+                    Err(_) => break unknown(&format!("there was no answer within {} s", self.patience.as_secs())),
+                },
+                signal = signals.next() => match signal {
+                    // A terminal that is gone is in no hurry, and the audit log gets its outcome.
+                    Told::GoOn => {}
+                    Told::End(number) if number == SignalKind::hangup().as_raw_value() => {}
+                    Told::End(number) => {
+                        say(&unknown("its answer was not waited for"));
+                        return Some(number);
+                    }
+                },
+            }
+        };
+        say(&outcome);
+        None
+    }
+}
+
+fn unknown(why: &str) -> String {
+    format!(
+        "lockscope: UNKNOWN whether the write was done: {why}. It may have been done, or be done yet: look before it \
+         is tried again"
+    )
 }
 
 /// A write that is not carried out at all.
@@ -129,7 +161,7 @@ fn told(done: WriteDone) -> String {
 }
 
 /// Says a line to whoever is there to read it.
-fn say(line: &str) {
+pub(super) fn say(line: &str) {
     // A standard error that is closed has nobody behind it.
     let _ = writeln!(io::stderr(), "{line}");
 }

@@ -54,6 +54,39 @@ fn nothing_from_the_cluster_steers_the_terminal_or_breaks_a_line() {
 }
 
 #[test]
+fn what_finds_troubles_and_what_mends_them_steers_the_terminal_no_more() {
+    let Some(version) = newest("hostile: what finds troubles and mends them") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    put_nasty_locks(&mut store);
+    // Each has one who waits, which is blocked for ever by a key that lost its lease.
+    for (n, name) in NASTY.iter().enumerate() {
+        let waiter = 0x2000 + i64::try_from(n).unwrap();
+        store.grant(waiter, 60);
+        store.put([name, format!("/{waiter:x}").as_bytes()].concat(), *name, waiter);
+        store.put([name, format!("/{:x}", waiter - 0x1000).as_bytes()].concat(), *name, 0);
+    }
+    let listed = on(&cluster, ["ls", "/jobs/"]).run().expect(0);
+    let names: Vec<&str> = listed.text().lines().filter_map(|line| line.split('\t').next()).collect();
+    assert_eq!(names.len(), NASTY.len());
+    let mut commands = vec![vec!["doctor"], vec!["show", "--tree"], vec!["revoke", "2001", "--dry-run"]];
+    for name in names {
+        commands.extend([vec!["history", name], vec!["release", name, "--dry-run"], vec!["show", "--tree", name]]);
+    }
+    for command in commands {
+        for format in ["simple", "table", "json"] {
+            let ended = on(&cluster, ["--prefix", "/jobs/", "-w", format].iter().chain(&command)).run();
+            let ended = ended.expect(if command[0] == "doctor" { 8 } else { 0 });
+            for text in [ended.text(), &ended.stderr] {
+                let obeyed =
+                    |char: char| (char.is_control() && char != '\n' && char != '\t') || "\u{202e}\u{9b}".contains(char);
+                assert!(!text.contains(obeyed), "{command:?} {format}: {text:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_name_and_value_comes_out_of_json_as_it_is() {
     let Some(version) = newest("hostile: every name comes out of JSON as it is") else { return };
     let cluster = version.cluster().start();

@@ -237,6 +237,22 @@ fn whoever_quits_while_it_runs_is_told_what_came_of_it() {
 }
 
 #[test]
+fn whoever_does_not_wait_for_the_outcome_either_is_told_so_and_the_audit_log_too() {
+    let slow = Slow::new();
+    let tui = slow.lockscope().start();
+    slow.revoke(&tui);
+    slow.proxy.cut();
+    tui.keys("\x03");
+    tui.shows("waiting for the outcome");
+    tui.keys("\x03");
+    assert_eq!(tui.ends(), 5);
+    let text = tui.look(vt100::Screen::contents);
+    assert!(text.contains("UNKNOWN whether") && text.contains("not waited for"), "{text}");
+    let audit = fs::read_to_string(slow.audit()).unwrap();
+    assert!(audit.lines().count() == 2 && audit.contains("broken off"), "{audit}");
+}
+
+#[test]
 fn whoever_quits_while_the_connection_is_lost_is_told_that_nobody_knows() {
     let slow = Slow::new();
     let tui = slow.lockscope().start();

@@ -20,19 +20,22 @@ fn only_the_word_that_is_asked_for_does_it() {
     let mut store = Store::of(&cluster);
     store.join("/jobs/reindex", 0xa1, 600);
     store.join("/jobs/reindex", 0xb2, 600);
+    store.join("/jobs/ ", 0xc3, 600);
     drop(store);
     for (line, code) in [("yes\r", 3), ("\r", 3), ("\u{4}", 3), ("\u{3}", 5)] {
         let (ended, shown) = typed(&cluster, &["revoke", "a1"], line);
         assert_eq!(ended, code, "{line:?}: {shown}");
         assert!(shown.contains("/jobs/reindex/b2"), "who is next is shown: {shown}");
     }
-    let keys = || cluster.told("get --prefix --keys-only /").split_whitespace().count();
-    assert_eq!(keys(), 2);
+    let keys = || cluster.told("get --prefix --keys-only /").lines().filter(|line| !line.is_empty()).count();
+    let (ended, shown) = typed(&cluster, &["release", "/jobs/ "], "\r");
+    assert_eq!(ended, 3, "where the name is a space, Enter alone is no word: {shown}");
+    assert_eq!(keys(), 3);
     let (ended, shown) = typed(&cluster, &["revoke", "a1"], "a1\r");
     assert_eq!(ended, 0, "{shown}");
     assert!(shown.contains("result\tdone") || shown.contains("done"), "{shown}");
-    assert_eq!(keys(), 1);
+    assert_eq!(keys(), 2);
     let (ended, shown) = typed(&cluster, &["release", "/jobs/reindex"], "reindex\r");
     assert_eq!(ended, 0, "{shown}");
-    assert_eq!(keys(), 0);
+    assert_eq!(keys(), 1);
 }

@@ -8,6 +8,7 @@ use crate::config::Config;
 use crate::domain::write::Write;
 use crate::domain::{Member, MemberId};
 use crate::model::BlastRadius;
+use crate::model::ui::dialog::word;
 use crate::view::text::{escape_text, quantity};
 
 /// Asks the members who they are and who leads.
@@ -36,9 +37,9 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
         return Err(Failure::new(Exit::BadInput, what));
     }
     let leader = cluster.leader_facts();
-    let blast = BlastRadius::of(reading.facts(), &Write::MoveLeader { to: to.member.id });
-    let called = if to.member.name.is_empty() { to.member.id.to_string() } else { wanted_word(&to.member) };
-    let mut plan = Plan::new("move-leader", title, called, blast);
+    let write = Write::MoveLeader { to: to.member.id };
+    let blast = BlastRadius::of(reading.facts(), &write);
+    let mut plan = Plan::new("move-leader", title, word(&write, reading.facts()), blast);
     match leader {
         Some(leader) if leader.member.id == to.member.id => {
             plan.nothing_to_do = Some(format!("{} leads already; nothing was done", name(&to.member)));
@@ -61,10 +62,6 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
 
 fn lag_of(lag: impl TryInto<usize>) -> usize {
     lag.try_into().unwrap_or(usize::MAX)
-}
-
-fn wanted_word(member: &Member) -> String {
-    escape_text(&member.name).into_owned()
 }
 
 fn is_named(member: &Member, wanted: &str) -> bool {

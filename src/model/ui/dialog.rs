@@ -313,8 +313,9 @@ fn is_gone(write: &Write, facts: &Facts) -> bool {
     }
 }
 
-/// What has to be typed to confirm a write.
-fn word(write: &Write, facts: &Facts) -> String {
+/// What has to be typed to confirm a write, at the dialog as at a command: something that can be
+/// typed, and never nothing.
+pub fn word(write: &Write, facts: &Facts) -> String {
     match write {
         Write::Revoke { lease } => lease.to_string(),
         Write::Release { lock, key, create_revision } => {

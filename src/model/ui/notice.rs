@@ -263,6 +263,8 @@ fn written(write: &Write, result: &WriteResult, f: &mut fmt::Formatter<'_>) -> f
         Write::Disarm(alarm) => write!(f, "disarm {}", alarm.kind.name())?,
     }
     match result {
+        // Not every call tells one.
+        WriteResult::Done { revision, .. } if revision.0 == 0 => Ok(()),
         WriteResult::Done { revision, .. } => write!(f, ", at revision {revision}"),
         WriteResult::Changed { .. } => f.write_str(": it changed before"),
         WriteResult::Gone => f.write_str(": it was gone already"),
@@ -315,5 +317,20 @@ fn done(fault: Fault, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Fault::Delay(_) | Fault::Loss(_) | Fault::PreVote(_) | Fault::CheckQuorum(_) => {
             write!(f, "{fault} from now on")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{MemberId, Revision};
+
+    #[test]
+    fn a_write_whose_answer_tells_no_revision_is_told_without_one() {
+        let told = |revision| {
+            let done = WriteResult::Done { revision: Revision(revision), gone: Vec::new() };
+            Notice::Written(Box::new((Write::MoveLeader { to: MemberId(0xa) }, done))).to_string()
+        };
+        assert_eq!((&*told(0), &*told(7)), ("done: move the lead to a", "done: move the lead to a, at revision 7"));
     }
 }
