@@ -243,8 +243,8 @@ impl Locks<'_> {
     fn lower_rows(&self, area: Rect, share: u16, attention: &Attention) -> u16 {
         let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
         let listed = u16::try_from(self.rows.len()).unwrap_or(u16::MAX).saturating_add(AROUND);
-        let spare = area.height.saturating_sub(listed);
-        share.max(attention.wanted_rows()).max(attention.most_rows().min(spare)).min(most.max(share))
+        let left_over = area.height.saturating_sub(listed);
+        share.max(attention.wanted_rows()).max(attention.most_rows().min(left_over)).min(most.max(share))
     }
 
     fn scroll(&self, pane: Pane) -> usize {
