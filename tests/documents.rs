@@ -5,6 +5,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use lockscope::config::{Findings, Layer};
+use lockscope::model::findings::Thresholds;
+use lockscope::runtime::thresholds;
 use syn::{Item, Visibility};
 
 fn read(path: &str) -> String {
@@ -74,6 +77,21 @@ fn a_module_that_is_missing_or_put_off_is_noticed() {
     assert!(!is_described(picture, "mvcc"));
     assert!(!is_described(picture, "dom"));
     assert!(!is_described(picture, "view"));
+}
+
+#[test]
+fn the_readme_has_every_threshold_with_its_default() {
+    let readme = read("README.md");
+    let settings = readme.split_once("## Settings").unwrap().1;
+    let file = settings.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
+    let layer = Layer::from_toml(file, Path::new("README.md")).unwrap();
+    assert_eq!(thresholds(&layer.findings), Thresholds::default());
+    let section = file.split_once("[findings]\n").unwrap().1;
+    let mut written: Vec<&str> = section.lines().map(|line| line.split_once(" = ").unwrap().0).collect();
+    let mut names = Findings::NAMES.to_vec();
+    written.sort_unstable();
+    names.sort_unstable();
+    assert_eq!(written, names);
 }
 
 #[test]
