@@ -376,6 +376,7 @@ fn change() -> impl Strategy<Value = Change> {
     (any::<i64>(), event).prop_map(|(revision, event)| Change { revision: Revision(revision), event })
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm for each kind of observation")]
 fn observation() -> impl Strategy<Value = Observation> {
     let text = || "\\PC{0,10}|[\\x00-\\x1f]{0,3}";
     let loss = prop_oneof![
