@@ -3,26 +3,19 @@
 use std::io::{self, IsTerminal as _, Write};
 use std::path::Path;
 
-use color_eyre::eyre::eyre;
 use serde::Serialize;
-use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::args::RecordArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, SCHEMA};
+use super::live::Live;
 use super::table::{self, Align, Column};
 use super::{reading, wait};
 use crate::config::{Config, Format};
-use crate::domain::LeaseId;
-use crate::effect::Effect;
-use crate::event::{Event, LinkState, Observation, Stamped};
-use crate::model::{Facts, Model, Ui};
-use crate::port;
+use crate::event::LinkState;
 use crate::record::{CreateError, Header, Recorded, Recorder};
 use crate::runtime::clock::Clock;
-use crate::source::{self, Wires};
-use crate::update::update;
 use crate::view::text::escape_text;
 
 /// How often a terminal is told how far it is.
@@ -38,16 +31,13 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let began = Instant::now();
     let header = Header::new(clock.now(), &config.connection.endpoints, &config.prefixes, config.recording.redaction);
     let recorder = Recorder::create(&args.file, &header)?;
-    let stamps = clock.clone();
-    let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { observations, polls, .. }) = source::Handle::start(pool, reading::watching(config), stamps);
-    let model = Model::new(Facts::new(config.polling.budget), Ui::default());
-    let mut session = Session { model, clock, polls, recorder, progress: Progress::new() };
-    let ended = session.record(observations, args.length).await;
+    let live = Live::start(pool, config, clock.clone());
+    let mut session = Session { live, recorder, progress: Progress::new() };
+    let ended = session.record(args.length).await;
     session.progress.clear();
-    source.stop().await;
+    session.live.stop().await;
     let why = ended.as_ref().map_or("failed", |ended| ended.words());
-    let file = session.recorder.end(session.clock.now(), why).await;
+    let file = session.recorder.end(clock.now(), why).await;
     let format = config.output.format.unwrap_or(Format::Simple);
     let printed = print(&args.file, &file, began.elapsed(), config, format, to).and_then(|()| Ok(to.flush()?));
     // Whether it was recorded counts, whether somebody reads that or not.
@@ -82,26 +72,20 @@ impl End {
     }
 }
 
-/// The loop of the dashboard without a screen.
+/// Facts go into the file and into the model, which says which leases are asked.
 struct Session {
-    model: Model,
-    clock: Clock,
-    polls: mpsc::Sender<Vec<LeaseId>>,
+    live: Live,
     recorder: Recorder,
     progress: Progress,
 }
 
 impl Session {
-    async fn record(
-        &mut self,
-        mut observations: mpsc::Receiver<Stamped<Observation>>,
-        length: Option<Duration>,
-    ) -> Result<End, Failure> {
+    async fn record(&mut self, length: Option<Duration>) -> Result<End, Failure> {
         let broken_off = wait::interrupted();
         tokio::pin!(broken_off);
         let end = Instant::now() + length.unwrap_or_default();
         while self.recorder.progress().failed.is_none() {
-            let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
+            let tick = self.live.next_tick();
             let tell = self.progress.next;
             tokio::select! {
                 // A cluster that is busy must not keep the end away, nor its leases from being
@@ -109,35 +93,24 @@ impl Session {
                 biased;
                 () = &mut broken_off => return Ok(End::BrokenOff),
                 () = sleep_until(end), if length.is_some() => return Ok(End::Over),
-                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
+                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.live.tick(),
                 () = sleep_until(tell.unwrap_or(end)), if tell.is_some() => {
-                    self.progress.tell(&self.recorder.progress(), &self.model.live().link.state);
+                    self.progress.tell(&self.recorder.progress(), &self.live.model.live().link.state);
                 }
-                observed = observations.recv() => match observed {
-                    Some(observed) => {
-                        tokio::select! {
-                            // Nor must a disk that hangs.
-                            biased;
-                            () = &mut broken_off => return Ok(End::BrokenOff),
-                            () = sleep_until(end), if length.is_some() => return Ok(End::Over),
-                            () = self.recorder.record(&observed) => {}
-                        }
-                        update(&mut self.model, Event::Observed(observed));
+                observed = self.live.observed() => {
+                    let observed = observed?;
+                    tokio::select! {
+                        // Nor must a disk that hangs.
+                        biased;
+                        () = &mut broken_off => return Ok(End::BrokenOff),
+                        () = sleep_until(end), if length.is_some() => return Ok(End::Over),
+                        () = self.recorder.record(&observed) => {}
                     }
-                    None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
-                },
+                    self.live.take(observed);
+                }
             }
         }
         Ok(End::Stopped)
-    }
-
-    fn tick(&mut self) {
-        for effect in update(&mut self.model, Event::Tick(self.clock.now())) {
-            if let Effect::PollLeases(leases) = effect {
-                // When the source is behind with polls, the model asks again.
-                let _ = self.polls.try_send(leases);
-            }
-        }
     }
 }
 

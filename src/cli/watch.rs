@@ -3,24 +3,20 @@
 use std::collections::VecDeque;
 use std::io::Write;
 
-use color_eyre::eyre::eyre;
-use tokio::sync::mpsc;
 use tokio::time::{Duration, Instant, sleep_until};
 
 use super::args::WatchArgs;
 use super::exit::{Failure, say};
 use super::json::{self, Style};
+use super::live::Live;
 use super::{reading, table};
 use crate::config::{Config, Format};
-use crate::domain::{ClusterId, LeaseId, Timestamp};
-use crate::effect::Effect;
-use crate::event::{Event, LinkState, Observation, Stamped, WatchLoss};
-use crate::model::{Facts, Happening, Model, Timeline, Ui, What};
-use crate::port;
+use crate::domain::{ClusterId, Timestamp};
+use crate::event::{LinkState, Observation, Stamped, WatchLoss};
+use crate::model::{Happening, Timeline, What};
 use crate::runtime::clock::Clock;
 use crate::runtime::hang_up::stdout_hung_up;
-use crate::source::{self, Wires};
-use crate::update::update;
+use crate::source;
 
 /// The model remembers twice as many happenings as may wait here for a cause. Beyond that they
 /// are printed as they are: better a cause that stays unknown than an event that is lost.
@@ -34,31 +30,21 @@ const BACKLOG: u64 = 2_048;
 pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let pool = reading::pool(config)?;
     source::connect(&pool).await?;
-    let clock = Clock::start();
-    let stamps = clock.clone();
-    let stamps = port::Clock::new(move || stamps.now());
-    let (source, Wires { observations, polls, .. }) = source::Handle::start(pool, reading::watching(config), stamps);
-    let mut model = Model::new(Facts::new(config.polling.budget), Ui::default());
-    model.diagnose_by(None);
     let mut watcher = Watcher {
-        model,
-        clock,
-        polls,
+        source: Live::start(pool, config, Clock::start()),
         live: Reader::default(),
         past: Reader::default(),
         lost: false,
         printer: Printer::new(config.output.format.unwrap_or(Format::Json), Style { hex: config.output.hex }),
     };
-    let ended = watcher.watch(observations, args.length, to).await;
-    source.stop().await;
+    let ended = watcher.watch(args.length, to).await;
+    watcher.source.stop().await;
     ended
 }
 
-/// The loop of the dashboard without a screen: facts go in, happenings come out.
+/// Facts go in, happenings come out.
 struct Watcher {
-    model: Model,
-    clock: Clock,
-    polls: mpsc::Sender<Vec<LeaseId>>,
+    source: Live,
     live: Reader,
     /// Of what is told late, after a gap.
     past: Reader,
@@ -77,32 +63,24 @@ struct Reader {
 }
 
 impl Watcher {
-    async fn watch(
-        &mut self,
-        mut observations: mpsc::Receiver<Stamped<Observation>>,
-        length: Option<Duration>,
-        to: &mut impl Write,
-    ) -> Result<(), Failure> {
+    async fn watch(&mut self, length: Option<Duration>, to: &mut impl Write) -> Result<(), Failure> {
         let closed = stdout_hung_up();
         tokio::pin!(closed);
         let end = Instant::now() + length.unwrap_or_default();
         // The first happening that comes after the end; those before it still get their causes.
         let mut last = None;
         while last.is_none_or(|last| self.live.next < last || !self.live.open.is_empty()) {
-            let tick = self.model.live().next_deadline().map(|at| self.clock.instant(at));
+            let tick = self.source.next_tick();
             tokio::select! {
                 // A cluster that is busy must not keep the end away, nor its leases from being
                 // asked.
                 biased;
                 () = &mut closed => return Err(Failure::ClosedPipe),
                 () = sleep_until(end), if length.is_some() && last.is_none() => {
-                    last = Some(self.model.live().timeline.next_seq());
+                    last = Some(self.source.model.live().timeline.next_seq());
                 }
-                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.tick(),
-                observed = observations.recv() => match observed {
-                    Some(observed) => self.take(observed),
-                    None => return Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
-                },
+                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.source.tick(),
+                observed = self.source.observed() => self.take(observed?),
             }
             self.print(last, to)?;
         }
@@ -110,6 +88,7 @@ impl Watcher {
     }
 
     fn take(&mut self, observed: Stamped<Observation>) {
+        let known = &self.source.model.live().link;
         match &observed.what {
             Observation::Link(LinkState::Retrying { why, .. }) if !self.lost => {
                 self.lost = true;
@@ -122,7 +101,7 @@ impl Watcher {
                 self.lost = false;
                 say(format_args!("lockscope: connected again, to {endpoint}"));
             }
-            Observation::Cluster(id) if self.model.live().link.cluster_id.is_some_and(|known| known != *id) => {
+            Observation::Cluster(id) if known.cluster_id.is_some_and(|before| before != *id) => {
                 say(format_args!("lockscope: another cluster answers: {id}"));
             }
             Observation::WatchLost(WatchLoss::Skipped { from, to }) => {
@@ -137,27 +116,18 @@ impl Watcher {
             Observation::FillEnded { through, why: Some(why) } => {
                 say(format_args!("lockscope: what was missed after revision {through} is not told: {why}"));
             }
-            Observation::Denied(denied) if !self.model.live().link.denied.contains(denied) => {
+            Observation::Denied(denied) if !known.denied.contains(denied) => {
                 reading::say_denied(denied);
             }
             _ => {}
         }
-        update(&mut self.model, Event::Observed(observed));
-    }
-
-    fn tick(&mut self) {
-        for effect in update(&mut self.model, Event::Tick(self.clock.now())) {
-            if let Effect::PollLeases(leases) = effect {
-                // When the source is behind with polls, the model asks again.
-                let _ = self.polls.try_send(leases);
-            }
-        }
+        self.source.take(observed);
     }
 
     /// Prints what happened before `last`, and what is told late.
     fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
-        let Self { model, live, past, printer, .. } = self;
-        let facts = model.live();
+        let Self { source, live, past, printer, .. } = self;
+        let facts = source.model.live();
         let cluster = facts.link.cluster_id;
         let mut lines = live.read(&facts.timeline, last, |happening| {
             printer.print(&Told { happening, cluster, replayed: false }, to)
