@@ -147,8 +147,10 @@ fn bound(at: SocketAddr, shared: bool) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Listens on an address that was kept.
+/// Listens on an address that was kept. The connections it takes have from it whether their
+/// ends, which linger, keep the address from being held or listened on the next time.
 pub(super) fn listen_again(socket: TcpSocket) -> io::Result<TcpListener> {
+    socket.set_reuseaddr(true)?;
     socket.listen(BACKLOG)
 }
 
@@ -156,6 +158,7 @@ pub(super) fn listen_again(socket: TcpSocket) -> io::Result<TcpListener> {
 mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
 
+    use tokio::io::AsyncReadExt as _;
     use tokio::time::Instant;
 
     use super::*;
@@ -180,6 +183,27 @@ mod tests {
         assert!(accept(take, &Gate::open()).await.is_some());
         assert_eq!(tried.load(Ordering::Relaxed), 6);
         assert!(began.elapsed() >= PAUSE * 5, "{:?}", began.elapsed());
+    }
+
+    #[tokio::test]
+    async fn an_address_is_held_and_listened_on_time_and_again_whatever_lingers_there() {
+        let mut listener = bind(([127, 0, 0, 1], 0).into()).await.unwrap();
+        let at = listener.local_addr().unwrap();
+        for round in 0..3 {
+            let mut far = TcpStream::connect(at).await.unwrap();
+            let near = take_from(&listener).await.unwrap();
+            // The end that closes first lingers; the last round has one, the first has none.
+            if round > 0 {
+                drop(near);
+                assert_eq!(far.read(&mut [0]).await.unwrap(), 0);
+                drop(far);
+            } else {
+                drop(far);
+                drop(near);
+            }
+            drop(listener);
+            listener = listen_again(hold(at).unwrap()).unwrap();
+        }
     }
 
     #[tokio::test(start_paused = true)]
