@@ -11,6 +11,7 @@ pub mod embedded;
 pub mod engine;
 pub mod event;
 pub mod input;
+pub mod lang;
 pub mod layout;
 pub mod model;
 pub mod mvcc;

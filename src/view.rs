@@ -44,6 +44,7 @@ use ratatui::text::Line;
 
 use crate::domain::Millis;
 use crate::input::{Hits, Pane, Screen};
+use crate::lang;
 use crate::model::Model;
 use crate::model::ui::Layer;
 use canvas::Canvas;
@@ -59,8 +60,10 @@ use widget::{footer, help, notice};
 /// Draws a frame; returns what lies where on it.
 pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Hits {
     let mut canvas = Canvas::new(frame.buffer_mut(), theme);
-    draw_on(&mut canvas, model);
-    let cursor = draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model));
+    let cursor = lang::within(model.ui.lang, || {
+        draw_on(&mut canvas, model);
+        draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model))
+    });
     let hits = canvas.hits;
     if let Some(cursor) = cursor {
         frame.set_cursor_position(cursor);

@@ -23,6 +23,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("nearest", &[]),
     ("config", &["domain", "nearest"]),
     ("layout", &["domain"]),
+    ("lang", &["domain"]),
     ("mvcc", &["domain"]),
     ("raft", &["domain", "chance"]),
     ("embedded", &["domain", "chance", "mvcc", "raft"]),
@@ -33,7 +34,7 @@ const MODULES: &[(&str, &[&str])] = &[
     ("model", &["domain", "layout", "input", "event", "effect"]),
     ("update", &["domain", "layout", "input", "event", "effect", "model"]),
     // drawing
-    ("view", &["domain", "layout", "input", "event", "effect", "model"]),
+    ("view", &["domain", "lang", "layout", "input", "event", "effect", "model"]),
     // the rim
     ("port", &["domain", "config", "mvcc"]),
     ("control", &["domain"]),
@@ -51,6 +52,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "runtime",
         &[
             "domain",
+            "lang",
             "control",
             "config",
             "layout",
@@ -73,6 +75,7 @@ const MODULES: &[(&str, &[&str])] = &[
         "cli",
         &[
             "domain",
+            "lang",
             "control",
             "nearest",
             "config",

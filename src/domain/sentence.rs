@@ -66,7 +66,12 @@ impl Sentence {
     /// The words cut at their values, in their order. A name that has no value stays a part of
     /// the words, braces and all.
     pub fn pieces(&self) -> impl Iterator<Item = Piece<'_>> {
-        let mut rest = self.words;
+        self.pieces_of(self.words)
+    }
+
+    /// The same of other words for these values: those of another language.
+    pub fn pieces_of(&self, words: &'static str) -> impl Iterator<Item = Piece<'_>> {
+        let mut rest = words;
         let mut then = None;
         std::iter::from_fn(move || {
             if let Some(value) = then.take() {

@@ -7,8 +7,6 @@
 mod document;
 mod table;
 
-use std::borrow::Cow;
-
 use super::{Action, Chord};
 
 pub use document::document;
@@ -158,11 +156,6 @@ impl Hint {
     pub fn label(&self, ascii: bool) -> String {
         let symbols: Vec<_> = self.keys.iter().map(|key| key.symbol(ascii)).collect();
         symbols.join(if ascii { "/" } else { "" })
-    }
-
-    /// The words as the footer shows them: three dots stand for a dialog that follows.
-    pub fn words(&self, ascii: bool) -> Cow<'static, str> {
-        if ascii { self.text.replace('…', "...").into() } else { self.text.into() }
     }
 }
 

@@ -7,7 +7,6 @@
 mod cursor;
 pub mod dialog;
 mod filter;
-mod lang;
 mod line;
 mod notice;
 mod order;
@@ -19,7 +18,7 @@ mod replay;
 pub mod waits;
 
 use crate::domain::write::WriteId;
-use crate::domain::{Key, LeaseId, MemberId, Millis, Timestamp};
+use crate::domain::{Key, Lang, LeaseId, MemberId, Millis, Timestamp};
 use crate::input::keymap::Context;
 use crate::input::{Extent, Pane, Screen, Sort};
 
@@ -28,7 +27,6 @@ use super::{Checkup, Facts, KeyView, LockIx, LockView};
 pub use cursor::{Cursor, Position};
 pub use dialog::Dialog;
 pub use filter::Filter;
-pub use lang::Lang;
 pub use line::Line;
 pub use notice::{Edge, Notice, Toast};
 pub use order::{Listing, Order};

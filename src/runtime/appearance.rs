@@ -13,7 +13,7 @@ use tracing::{debug, warn};
 
 use super::terminal::LateReply;
 use crate::config::{self, Display};
-use crate::model::ui::Lang;
+use crate::domain::Lang;
 use crate::view::glyphs::{ASCII, UNICODE};
 use crate::view::theme::{Choice, Depth, Environment, Ground, Palette, Theme, ThemeError};
 

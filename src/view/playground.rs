@@ -19,8 +19,9 @@ use super::layout::{Size, left, percent, top};
 use super::text::{cluster_clock, escape_text, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::notice;
+use crate::domain::Lang;
 use crate::model::Play;
-use crate::model::ui::{Lang, Ui};
+use crate::model::ui::Ui;
 
 /// The rows below the lanes that tell what happened, at least.
 const LOWER: u16 = 6;

@@ -7,13 +7,13 @@ use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier};
 
 use super::sample;
+use crate::domain::Lang;
 use crate::domain::play::{Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, PlayPicture, Sight};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, Revision};
 use crate::event::Observation;
 use crate::input::action::Blow;
 use crate::input::{Action, Pane, Target};
-use crate::model::ui::Lang;
 use crate::view::testing::*;
 use crate::view::text::{is_unsafe, width};
 use crate::view::theme::Role;
@@ -159,7 +159,7 @@ fn without_a_run_the_screen_says_how_to_get_one() {
 fn who_reads_chinese_is_told_in_chinese_and_the_columns_stand() {
     let mut cluster = zombie(80, 24);
     let english = cluster.draw(80, 24, &mono()).text();
-    cluster.model.ui.lang = Lang::Zh;
+    cluster.model.ui.lang = Lang::Chinese;
     let shot = cluster.draw(80, 24, &mono());
     let (first, rest) = ("client-1 睡过了它的租约。存储已把锁交给 client-2，而 client-1 无从得知。", "client-2;");
     assert!(shot.text().contains(first) && !shot.text().contains(rest), "{}", shot.text());
@@ -176,7 +176,7 @@ fn before_anything_is_told_the_summary_is_read() {
     let picture = PlayPicture { narration: None, ..sample::picture() };
     let mut cluster = playing(picture, 120, 36);
     assert!(cluster.draw(120, 36, &plain()).text().contains("wakes believing that it still holds"));
-    cluster.model.ui.lang = Lang::Zh;
+    cluster.model.ui.lang = Lang::Chinese;
     assert!(cluster.draw(120, 36, &plain()).text().contains("醒来仍以为自己持有锁"));
 }
 

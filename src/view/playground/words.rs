@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
+use crate::domain::Lang;
 use crate::domain::key::split_last;
 use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life, Moment, Narration, Sight};
 use crate::domain::{Key, LeaseId, Length, Revision};
 use crate::model::Play;
 use crate::model::play::{Doing, Happened, Lane};
-use crate::model::ui::Lang;
 use crate::view::client::short;
 use crate::view::text::{Cut, escape, escape_text, fit_bytes, lasting};
 use crate::view::theme::{Role, Theme};
@@ -273,7 +273,7 @@ mod tests {
     fn said(what: Happening) -> String {
         let moment = Moment { at: ClusterTime(0), lock: "/demo/ledger".into(), client: Some(ClientId(1)), what };
         let play = play(vec![moment]);
-        play.happened().back().map(|happened| sentence(happened, &play, Lang::En).0).unwrap_or_default()
+        play.happened().back().map(|happened| sentence(happened, &play, Lang::English).0).unwrap_or_default()
     }
 
     #[test]
@@ -350,7 +350,7 @@ mod tests {
         let at = |what| Moment { at: ClusterTime(0), lock: Key::default(), client: Some(ClientId(1)), what };
         let wakes = |before: Vec<Happening>| {
             let play = play(before.into_iter().chain([Happening::Resumed]).map(at).collect());
-            sentence(play.happened().back().unwrap(), &play, Lang::En).0
+            sentence(play.happened().back().unwrap(), &play, Lang::English).0
         };
         let held = Happening::Acquired(Revision(3), Duration::ZERO);
         let gone = Happening::Dropped(Revision(9), Belief::Holding);
@@ -373,7 +373,7 @@ mod tests {
             at(Happening::Released(Duration::ZERO)),
             at(Happening::Enqueued(Revision(12))),
         ]);
-        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play, Lang::En).0).collect();
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play, Lang::English).0).collect();
         assert_eq!(said[1], "client-1 is answered: its key was created at revision 3");
     }
 
@@ -394,7 +394,7 @@ mod tests {
             ..PlayPicture::default()
         })));
         let play = model.model.live().play.as_deref().unwrap();
-        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, play, Lang::En).0).collect();
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, play, Lang::English).0).collect();
         assert_eq!(
             said,
             [

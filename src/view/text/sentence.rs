@@ -4,16 +4,17 @@ use std::borrow::Cow;
 
 use crate::domain::sentence::Piece;
 use crate::domain::{Millis, Sentence, Value};
+use crate::{lang, say};
 
 use super::{bytes, duration, escape, escape_text, grouped, quantity};
 
 /// How many keys are named before the rest is counted.
 const NAMED: usize = 3;
 
-/// A sentence as one line that a terminal only prints.
+/// A sentence in the current language, as one line that a terminal only prints.
 pub fn sentence(sentence: &Sentence) -> String {
     sentence
-        .pieces()
+        .pieces_of(lang::text(sentence.words))
         .map(|piece| match piece {
             Piece::Words(words) => Cow::Borrowed(words),
             Piece::Value(value) => said(value),
@@ -23,7 +24,7 @@ pub fn sentence(sentence: &Sentence) -> String {
 
 /// The clauses of a verdict as one sentence.
 pub fn verdict(clauses: &[Sentence]) -> String {
-    clauses.iter().map(sentence).collect::<Vec<_>>().join("; ")
+    clauses.iter().map(sentence).collect::<Vec<_>>().join(say!("; "))
 }
 
 fn said(value: &Value) -> Cow<'_, str> {
@@ -32,8 +33,8 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Keys(keys) => {
             let named: Vec<_> = keys.iter().take(NAMED).map(|key| escape(key)).collect();
             let more = keys.len().saturating_sub(NAMED);
-            let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-            format!("{}{rest}", named.join(", ")).into()
+            let named = named.join(say!(", "));
+            if more > 0 { say!("{named} and {more} more", named, more).into() } else { named.into() }
         }
         Value::Lease(lease) => lease.to_string().into(),
         Value::Revision(revision) => grouped(revision.0).into(),
@@ -43,7 +44,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Number(number) => grouped(*number).into(),
         Value::Bytes(size) => bytes(*size).into(),
         Value::Text(text) => escape_text(text),
-        Value::Word(word) => Cow::Borrowed(word),
+        Value::Word(word) => Cow::Borrowed(lang::text(word)),
         Value::Variables(set) => variables(set, |value| escape_text(value).into_owned()).into(),
     }
 }
@@ -69,7 +70,8 @@ pub fn command(sentence: &Sentence) -> String {
                 Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
                 Value::Count(number, _) => number.to_string().into(),
                 Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
-                Value::Length(_) | Value::Lease(_) | Value::Word(_) => said(value),
+                Value::Word(word) => Cow::Borrowed(*word),
+                Value::Length(_) | Value::Lease(_) => said(value),
             },
         })
         .collect()

@@ -1,11 +1,14 @@
 //! The line of keys at the bottom, made from the keymap: as many hints as fit, the most
 //! important ones.
 
+use std::borrow::Cow;
+
 use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::input::keymap::{Binding, Context, Hint, hints};
 use crate::input::{Action, Target};
+use crate::lang;
 use crate::view::canvas::Canvas;
 use crate::view::text::width;
 use crate::view::theme::Role;
@@ -20,12 +23,18 @@ pub fn footer(canvas: &mut Canvas<'_>, area: Rect, contexts: &[Context]) {
     for (binding, hint) in chosen(contexts, usize::from(area.width.saturating_sub(2)), ascii) {
         let line = Line::from(vec![
             canvas.theme.span(hint.label(ascii), Role::Title),
-            canvas.theme.span(format!(" {}", hint.words(ascii)), Role::Muted),
+            canvas.theme.span(format!(" {}", words(hint, ascii)), Role::Muted),
         ]);
         let taken = canvas.line(x, area.y, area.right().saturating_sub(x), &line);
         canvas.hit(Rect::new(x, area.y, taken, 1), Target::Do(binding.action));
         x = x.saturating_add(taken).saturating_add(2);
     }
+}
+
+/// What a hint says: three dots stand for a dialog that follows.
+fn words(hint: Hint, ascii: bool) -> Cow<'static, str> {
+    let text = lang::text(hint.text);
+    if ascii { text.replace('…', "...").into() } else { text.into() }
 }
 
 /// The hints there is room for, by priority; help and quitting at the end, where the eye
@@ -34,7 +43,7 @@ fn chosen(contexts: &[Context], room: usize, ascii: bool) -> Vec<(&'static Bindi
     let mut left = room + GAP;
     let mut chosen: Vec<(&'static Binding, Hint)> = Vec::new();
     for (binding, hint) in hints(contexts) {
-        let columns = width(&hint.label(ascii)) + 1 + width(&hint.words(ascii)) + GAP;
+        let columns = width(&hint.label(ascii)) + 1 + width(&words(hint, ascii)) + GAP;
         if columns <= left {
             left -= columns;
             chosen.push((binding, hint));

@@ -9,6 +9,8 @@ use crate::domain::raft::fault::WORDS;
 use crate::input::Pane;
 use crate::input::command::COMMANDS;
 use crate::input::keymap::{Context, of};
+use crate::lang;
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::text::{escape_text, split_at_width, width};
 use crate::view::theme::{Role, Theme};
@@ -72,18 +74,18 @@ fn lines(help: &Help<'_>) -> Vec<Line> {
         let keys = |row: &crate::input::keymap::Binding| {
             row.keys.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
         };
-        section(context.title(), &mut of(context).map(|row| (keys(row), row.help)));
+        section(lang::text(context.title()), &mut of(context).map(|row| (keys(row), lang::text(row.help))));
     }
     let command = |names: &[&str], arguments: &str| {
         let names: Vec<_> = names.iter().map(|name| format!(":{name}")).collect();
         format!("{} {arguments}", names.join(" ")).trim_end().to_owned()
     };
-    let own = COMMANDS.iter().map(|entry| (command(entry.names, entry.arguments), entry.help));
-    section("Commands", &mut { own });
-    let faults = WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
-    section("Commands for an embedded cluster", &mut faults.filter(|_| embedded && !replay));
-    let orders = order::WORDS.iter().map(|word| (command(&[word.name], word.arguments), word.help));
-    section("Commands for clients that play", &mut orders.filter(|_| plays && !replay));
+    let own = COMMANDS.iter().map(|entry| (command(entry.names, entry.arguments), lang::text(entry.help)));
+    section(say!("Commands"), &mut { own });
+    let faults = WORDS.iter().map(|word| (command(&[word.name], word.arguments), lang::text(word.help)));
+    section(say!("Commands for an embedded cluster"), &mut faults.filter(|_| embedded && !replay));
+    let orders = order::WORDS.iter().map(|word| (command(&[word.name], word.arguments), lang::text(word.help)));
+    section(say!("Commands for clients that play"), &mut orders.filter(|_| plays && !replay));
     lines
 }
 
@@ -95,16 +97,22 @@ impl Help<'_> {
         let area = centred(area, wide, u16::try_from(rows.len() + 2).unwrap_or(u16::MAX).max(8));
         canvas.clear(area);
         let title = match self.filter {
-            "" => "Help".to_owned(),
-            filter => format!("Help: /{}", escape_text(filter)),
+            "" => say!("Help").to_owned(),
+            filter => say!("Help: /{filter}", filter = escape_text(filter)),
         };
         let panel = Panel::new(canvas.theme.span(title, Role::Title))
-            .data(canvas.theme.span("esc closes the help, Ctrl-C quits", Role::Muted))
+            .data(canvas.theme.span(say!("esc closes the help, Ctrl-C quits"), Role::Muted))
             .focused(true);
         let inner = panel.draw(canvas, area);
         canvas.hit_pane(area, Pane::Help, inner.height, rows.len());
         if rows.is_empty() {
-            canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "Nothing has these words.", Role::Muted);
+            canvas.text(
+                inner.x + 1,
+                inner.y,
+                inner.width.saturating_sub(1),
+                say!("Nothing has these words."),
+                Role::Muted,
+            );
         }
         let top = top.min(rows.len().saturating_sub(usize::from(inner.height)));
         for (y, row) in (inner.top()..inner.bottom()).zip(&rows[top..]) {
@@ -210,7 +218,7 @@ mod tests {
         assert!(shot.text().contains("Sort by the next column"), "{}", shot.text());
         assert!(shot.text().contains("Help: /SORT BY"));
         let nothing = drawn("no such \x1b key", 0);
-        assert!(nothing.text().contains("Nothing has these words."), "{}", nothing.text());
+        assert!(nothing.text().contains(say!("Nothing has these words.")), "{}", nothing.text());
         assert!(nothing.text().contains("/no such \\x1b key"), "{}", nothing.text());
     }
 

@@ -11,6 +11,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::input::{Action, Target};
+use crate::lang;
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::text::{Cut, escape, fit_bytes, width};
 use crate::view::theme::Role;
@@ -230,7 +231,7 @@ fn widest<'a>(rows: &[Row<'a>], at: usize, measure: impl Fn(&Cell<'a>) -> u16) -
 
 /// The width of each column, or `None` when it is left out.
 fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> {
-    let head = |column: &Column| u16::try_from(width(column.head)).unwrap_or(u16::MAX);
+    let head = |column: &Column| u16::try_from(width(lang::text(column.head))).unwrap_or(u16::MAX);
     let filled: Vec<u16> = (0..columns.len()).map(|at| widest(rows, at, Cell::want)).collect();
     let wants: Vec<u16> = columns
         .iter()
@@ -289,7 +290,7 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
 fn draw_heads(canvas: &mut Canvas<'_>, area: Rect, columns: &[Column], widths: &[Option<u16>]) {
     for (column, x, columns_wide) in placed(area, columns, widths) {
         let role = if column.sorted { Role::Title } else { Role::Muted };
-        let line = Line::from(canvas.theme.span(column.head, role));
+        let line = Line::from(canvas.theme.span(lang::text(column.head), role));
         let end = x.saturating_add(columns_wide).min(area.right());
         if column.right {
             canvas.line_right(x, end, area.y, &line);
