@@ -186,7 +186,12 @@ impl Settings {
             None => None,
         };
         let file = path.filter(|_| from_file.is_some());
-        let layers = vec![cli.layer(), Layer::from_environment(variable)?, from_file.unwrap_or_default()];
+        let layers = vec![
+            cli.layer(),
+            Layer::from_environment(variable)?,
+            from_file.unwrap_or_default(),
+            Layer::from_locale(variable),
+        ];
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
