@@ -139,9 +139,10 @@ fn sources() -> Vec<(String, Texts)> {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
             let name = path.file_name().unwrap().to_string_lossy().into_owned();
-            let is_for_tests = ["tests.rs", "testing.rs", "sample.rs", "bench.rs", "scene.rs", "document.rs", "snapshots"]
-                .iter()
-                .any(|end| name.ends_with(end));
+            let is_for_tests =
+                ["tests.rs", "testing.rs", "sample.rs", "bench.rs", "scene.rs", "document.rs", "snapshots"]
+                    .iter()
+                    .any(|end| name.ends_with(end));
             match path.is_dir() {
                 _ if is_for_tests => {}
                 true => walk(&path, files),
