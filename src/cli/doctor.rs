@@ -5,20 +5,29 @@
 
 use std::io::Write;
 
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant, timeout_at};
 
 use super::args::DoctorArgs;
 use super::exit::{Exit, Failure, say};
 use super::json::{self, Style};
 use super::leases;
-use super::live;
+use super::live::{self, Watched};
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use super::unseen::{Unseen, unseen};
+use super::unseen::{Unseen, is_complete, unseen};
 use crate::config::{Config, Format, TtlPolicy};
+use crate::domain::Millis;
 use crate::model::{Diagnosis, Facts, Finding};
 use crate::runtime;
-use crate::view::text::{command, sentence};
+use crate::source::Watching;
+use crate::view::text::{command, duration, sentence};
+
+/// How many calls' time a look may take, and how many times the time that the budget wants.
+const CALLS: u32 = 2;
+
+/// Why no lock is found without a quorum.
+const NO_QUORUM: &str = "finding them through their leases needs a quorum; \
+    with --prefix what one member has is read";
 
 /// Looks at the cluster and prints what is wrong.
 ///
@@ -29,12 +38,11 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     let mut reading = Reading::connect(config).await?;
     let mut lacks = Vec::new();
     match args.length {
-        Some(length) => watch(&mut reading, config, length).await?,
+        Some(length) => watch(&mut reading, config, length, &mut lacks).await?,
         None => look(&mut reading, config, &mut lacks).await?,
     }
-    lacks.extend(reading.members_or_self().await);
     let facts = reading.facts();
-    lacks.extend(unseen(facts, args.length.is_some()));
+    lacks.extend(unseen(facts, args.length.is_some(), reading.unanswered()));
     let thresholds = runtime::thresholds(&config.findings);
     let thresholds = if args.length.is_some() { thresholds } else { thresholds.at_one_look() };
     let diagnosis = Diagnosis::of(facts, &thresholds);
@@ -46,30 +54,76 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     match diagnosis.findings().iter().map(|finding| finding.severity).max() {
         Some(worst) if worst >= args.fail_on.severity() => Err(Failure::Found),
         _ if facts.link.is_denied() => Err(Failure::Refused),
+        _ if !is_complete(&lacks) => Err(Failure::Unanswered),
         _ => printed,
     }
 }
 
-/// Reads what is there now, each thing once.
+/// Reads what is there now, each thing once: the members first, who say whether there is anybody to
+/// ask for the rest.
+///
+/// A look ends, whatever the cluster does: members and locks have twice the time of one call, leases
+/// twice as long as they need by the budget on top of it.
 async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -> Result<(), Failure> {
-    match reading.list(&reading::watching(config)).await {
+    let watching = reading::watching(config);
+    let mut deadline = Instant::now() + CALLS * config.connection.command_timeout;
+    let members = reading.members_or_self().await;
+    if watching == Watching::Discover && reading.has_no_quorum() {
+        lacks.extend(members);
+        lacks.push(Unseen::unanswered("locks", NO_QUORUM));
+        return Ok(());
+    }
+    let listed = timeout_at(deadline, reading.list(&watching)).await.unwrap_or_else(|_| Err(late(config)));
+    match listed {
         Err(failure @ Failure::Said { exit: Exit::Connect, .. }) => return Err(failure),
-        // Without a leader there is still something to say.
-        Err(failure) => lacks.push(Unseen::new("locks", failure.words())),
-        Ok(()) => {}
+        Err(failure) => {
+            reading.forget_keys();
+            // What is wrong may only just have begun.
+            lacks.extend(reading.members_or_self().await);
+            lacks.push(Unseen::unanswered("locks", failure.words()));
+            return Ok(());
+        }
+        Ok(()) => lacks.extend(members),
     }
-    match config.polling.ttl.unwrap_or(TtlPolicy::All) {
-        TtlPolicy::Holders => reading.poll(super::ls::holders(reading.facts(), false)).await,
-        TtlPolicy::All => reading.poll(leases::ids(reading.facts())).await,
-        TtlPolicy::None => {}
-    }
+    let leases = match config.polling.ttl.unwrap_or(TtlPolicy::All) {
+        TtlPolicy::Holders => super::ls::holders(reading.facts(), false),
+        TtlPolicy::All => leases::ids(reading.facts()),
+        TtlPolicy::None => Vec::new(),
+    };
+    deadline += reading.time_for(leases.len()) * CALLS;
+    reading.poll_until(leases, deadline).await;
     Ok(())
 }
 
+/// Why a list that takes too long was given up.
+fn late(config: &Config) -> Failure {
+    let whole = CALLS * config.connection.command_timeout;
+    Failure::new(Exit::Error, format!("they were not read within {}", duration(Millis::from(whole))))
+        .hint("--command-timeout sets how long one call may take; a look takes twice as long at most.")
+}
+
 /// Watches for a while, as the dashboard does.
-async fn watch(reading: &mut Reading, config: &Config, length: Duration) -> Result<(), Failure> {
-    let model = live::watch_for(config, length).await?;
+async fn watch(
+    reading: &mut Reading,
+    config: &Config,
+    length: Duration,
+    lacks: &mut Vec<Unseen>,
+) -> Result<(), Failure> {
+    let Watched { model, silent_leases } = live::watch_for(config, length).await?;
     reading.put(model);
+    let facts = reading.facts();
+    let (listed, live) = (facts.link.listed || facts.link.is_denied(), facts.link.is_live());
+    if !listed {
+        lacks.push(Unseen::unanswered("locks", "not all of them were read in that time"));
+    } else if !live {
+        lacks.push(Unseen::unanswered("what happened in the end", "the connection was lost"));
+    }
+    if silent_leases {
+        lacks.push(Unseen::unanswered("the time of the leases", "those that were asked last gave no answer"));
+    }
+    if facts.cluster.members().is_empty() {
+        lacks.extend(reading.members_or_self().await);
+    }
     Ok(())
 }
 
@@ -81,8 +135,12 @@ fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen]) {
         let seen = if all { "" } else { " in what was seen" };
         say(format_args!("lockscope: nothing is wrong{seen}"));
     }
-    for Unseen { what, why } in lacks {
-        say(format_args!("not seen: {what}: {why}"));
+    for Unseen { what, why, unanswered } in lacks {
+        if *unanswered {
+            say(format_args!("no answer: {what}: {why}"));
+        } else {
+            say(format_args!("not seen: {what}: {why}"));
+        }
     }
 }
 
@@ -136,7 +194,7 @@ mod tests {
 
     fn printed(model: &Model, format: Format) -> String {
         let mut out = Vec::new();
-        let unseen = unseen(model.shown(), false);
+        let unseen = unseen(model.shown(), false, None);
         print(model.shown(), model.diagnosis(), &unseen, format, Style::default(), &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
