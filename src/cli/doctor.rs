@@ -3,6 +3,7 @@
 //! It looks at all that the other commands look at: locks, the time of every lease, members and
 //! alarms. What it may not or cannot see keeps it from nothing else and is said.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
 use tokio::time::{Duration, Instant, timeout_at};
@@ -16,14 +17,18 @@ use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
 use super::unseen::{Unseen, is_complete, unseen};
 use crate::config::{Config, Format, TtlPolicy};
-use crate::domain::Millis;
-use crate::model::{Diagnosis, Facts, Finding};
+use crate::domain::{Key, Millis};
+use crate::model::findings::Thresholds;
+use crate::model::{Diagnosis, Facts, Finding, Severity};
 use crate::runtime;
 use crate::source::Watching;
-use crate::view::text::{command, duration, sentence};
+use crate::view::text::{command, duration, quantity, sentence};
 
 /// How many calls' time a look may take, and how many times the time that the budget wants.
 const CALLS: u32 = 2;
+
+/// So many infos of one kind are printed as lines.
+const ALIKE: usize = 3;
 
 /// Why no lock is found without a quorum.
 const NO_QUORUM: &str = "finding them through their leases needs a quorum; \
@@ -43,13 +48,15 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     }
     let facts = reading.facts();
     lacks.extend(unseen(facts, args.length.is_some(), reading.unanswered()));
-    let thresholds = runtime::thresholds(&config.findings);
-    let thresholds = if args.length.is_some() { thresholds } else { thresholds.at_one_look() };
+    let thresholds = thresholds(config, args.length);
+    lacks.extend(args.length.and_then(|length| unseen_waits(facts, &thresholds, Millis::from(length))));
     let diagnosis = Diagnosis::of(facts, &thresholds);
+    // Whom infos matter to wants all of them.
+    let all = args.fail_on.severity() == Severity::Info;
     let format = config.output.format.unwrap_or(Format::Simple);
-    let printed =
-        print(facts, &diagnosis, &lacks, format, Style { hex: config.output.hex }, to).and_then(|()| Ok(to.flush()?));
-    report(&reading, &diagnosis, &lacks);
+    let printed = print(facts, &diagnosis, &lacks, Shown { format, style: Style { hex: config.output.hex }, all }, to)
+        .and_then(|()| Ok(to.flush()?));
+    report(&reading, &diagnosis, &lacks, format, all);
     // What was found counts, whether somebody reads it or not.
     match diagnosis.findings().iter().map(|finding| finding.severity).max() {
         Some(worst) if worst >= args.fail_on.severity() => Err(Failure::Found),
@@ -73,7 +80,11 @@ async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -
         lacks.push(Unseen::unanswered("locks", NO_QUORUM));
         return Ok(());
     }
-    let listed = timeout_at(deadline, reading.list(&watching)).await.unwrap_or_else(|_| Err(late(config)));
+    let quorum_lost = reading.quorum_lost();
+    let listed = tokio::select! {
+        listed = timeout_at(deadline, reading.list(&watching)) => listed.unwrap_or_else(|_| Err(late(config))),
+        () = quorum_lost => Err(Failure::new(Exit::Error, NO_QUORUM)),
+    };
     match listed {
         Err(failure @ Failure::Said { exit: Exit::Connect, .. }) => return Err(failure),
         Err(failure) => {
@@ -128,12 +139,15 @@ async fn watch(
 }
 
 /// Says on standard error what there is to say besides the findings.
-fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen]) {
+fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen], format: Format, all: bool) {
     reading.report_denied();
     if diagnosis.findings().is_empty() {
         let all = lacks.is_empty() && reading.facts().link.denied.is_empty();
         let seen = if all { "" } else { " in what was seen" };
         say(format_args!("lockscope: nothing is wrong{seen}"));
+    } else if format != Format::Json {
+        let (_, left_out) = shown(diagnosis.findings(), all);
+        say(format_args!("lockscope: {}", summary(diagnosis.findings(), &left_out)));
     }
     for Unseen { what, why, unanswered } in lacks {
         if *unanswered {
@@ -144,13 +158,86 @@ fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen]) {
     }
 }
 
+/// From when on something counts for such a look.
+fn thresholds(config: &Config, watched: Option<Duration>) -> Thresholds {
+    let thresholds = runtime::thresholds(&config.findings);
+    match watched {
+        None => thresholds.at_one_look(),
+        // Who says how long a wait is worth knowing of means it.
+        Some(_) if config.findings.kept_waiting.is_some() => thresholds,
+        Some(length) => thresholds.while_watched(Millis::from(length)),
+    }
+}
+
+/// When it was watched for too short a time to tell of those who wait behind a client that renews.
+fn unseen_waits(facts: &Facts, thresholds: &Thresholds, watched: Millis) -> Option<Unseen> {
+    let enough = thresholds.too_short_for_waits(watched)?;
+    let waits = facts.locks().any(|lock| lock.has_etcd_leases() && lock.waiter_count() > 0);
+    let why = format!("watched for {}; long-hold tells of it from --for {} on", duration(watched), duration(enough));
+    waits.then(|| Unseen::new("whether a client renews and does nothing while others wait", why))
+}
+
+/// The findings that are printed as lines, and those that are left out: infos that say the same of
+/// one lock more, or of a lock that a graver finding names already. Nothing shall bury what is wrong.
+fn shown(findings: &[Finding], all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
+    let grave: HashSet<&Key> = findings
+        .iter()
+        .filter(|finding| finding.severity > Severity::Info)
+        .flat_map(|finding| &finding.locks)
+        .collect();
+    let mut alike: HashMap<&str, usize> = HashMap::new();
+    findings.iter().partition(|finding| {
+        if all || finding.severity > Severity::Info {
+            return true;
+        }
+        if !finding.locks.is_empty() && finding.locks.iter().all(|lock| grave.contains(lock)) {
+            return false;
+        }
+        let seen = alike.entry(finding.code).or_default();
+        *seen += 1;
+        *seen <= ALIKE
+    })
+}
+
+/// How many findings there are of each severity, and which of them are left out.
+fn summary(findings: &[Finding], left_out: &[&Finding]) -> String {
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let counted = [(Severity::Error, "error"), (Severity::Warn, "warning"), (Severity::Info, "info")]
+        .map(|(severity, noun)| (count(severity), noun));
+    let counted: Vec<_> =
+        counted.iter().filter(|(count, _)| *count > 0).map(|&(count, noun)| quantity(count, noun)).collect();
+    if left_out.is_empty() {
+        return counted.join(", ");
+    }
+    let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in left_out {
+        *codes.entry(finding.code).or_default() += 1;
+    }
+    let codes: Vec<_> = codes.iter().map(|(code, count)| format!("{count} {code}")).collect();
+    format!(
+        "{}; left out because they repeat: {} (-w json and --fail-on info have them)",
+        counted.join(", "),
+        codes.join(", ")
+    )
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// As what.
+    format: Format,
+    /// How texts are.
+    style: Style,
+    /// Whether lines are left out for nothing.
+    all: bool,
+}
+
 /// Prints the findings, the worst first.
 pub fn print(
     facts: &Facts,
     diagnosis: &Diagnosis,
     unseen: &[Unseen],
-    format: Format,
-    style: Style,
+    Shown { format, style, all }: Shown,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     if format == Format::Json {
@@ -158,7 +245,12 @@ pub fn print(
     }
     let left = |name| Column(name, Align::Left);
     let columns = ["SEVERITY", "CODE", "LOCKS", "EVIDENCE", "REMEDY"].map(left);
-    Ok(table::print(format, columns, diagnosis.findings().iter().map(|finding| row(finding, style)), to)?)
+    Ok(table::print(
+        format,
+        columns,
+        shown(diagnosis.findings(), all).0.into_iter().map(|finding| row(finding, style)),
+        to,
+    )?)
 }
 
 fn row(finding: &Finding, style: Style) -> [String; 5] {
@@ -195,7 +287,8 @@ mod tests {
     fn printed(model: &Model, format: Format) -> String {
         let mut out = Vec::new();
         let unseen = unseen(model.shown(), false, None);
-        print(model.shown(), model.diagnosis(), &unseen, format, Style::default(), &mut out).unwrap();
+        let how = Shown { format, style: Style::default(), all: false };
+        print(model.shown(), model.diagnosis(), &unseen, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -235,5 +328,29 @@ mod tests {
         assert_eq!(first[..3], ["error", "holder-without-lease", "/jobs/it's"]);
         assert_eq!(first[4], "lockscope release '/jobs/it'\\''s'");
         assert!(printed(&stuck(), Format::Table).contains("| SEVERITY "));
+    }
+
+    fn finding(code: &'static str, severity: Severity, locks: &[&str]) -> Finding {
+        let words = crate::domain::Sentence::new("x");
+        let finding = Finding { code, ..Finding::new(severity, words.clone(), words) };
+        locks.iter().fold(finding, |finding, &lock| finding.lock(lock))
+    }
+
+    #[test]
+    fn infos_that_repeat_are_counted_and_bury_nothing() {
+        let mut findings = vec![finding("deadlock", Severity::Error, &["/a", "/b"])];
+        findings.push(finding("shared-lease", Severity::Info, &["/a", "/b"]));
+        findings.push(finding("shared-lease", Severity::Info, &["/b", "/c"]));
+        findings.extend(["/c", "/d", "/e", "/f"].map(|lock| finding("long-ttl", Severity::Info, &[lock])));
+        findings.push(finding("leader-changed", Severity::Info, &[]));
+        let (lines, left_out) = shown(&findings, false);
+        let codes: Vec<_> = lines.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["deadlock", "shared-lease", "long-ttl", "long-ttl", "long-ttl", "leader-changed"]);
+        assert_eq!(
+            summary(&findings, &left_out),
+            "1 error, 7 infos; left out because they repeat: 1 long-ttl, 1 shared-lease (-w json and --fail-on info have them)"
+        );
+        assert_eq!(summary(&findings[..1], &[]), "1 error");
+        assert!(shown(&findings, true).1.is_empty());
     }
 }

@@ -31,6 +31,9 @@ const AGAIN: Duration = Duration::from_millis(200);
 /// A burst of lease polls starts this long after the one before.
 const BURST: Duration = Duration::from_secs(1);
 
+/// So often the members are asked while something else is read.
+const ASK_MEMBERS: Duration = Duration::from_secs(1);
+
 /// A cluster that is looked at.
 pub struct Reading {
     pool: Pool,
@@ -314,7 +317,11 @@ impl Reading {
             .await;
             debug!(?polled, "asked leases");
             // The leader may be another one by now; a cluster that is silent is not asked for long.
-            if polled.is_silence() && !connected_again && self.connect_again().await.is_ok() {
+            if polled.is_silence()
+                && !connected_again
+                && !self.connected.is_leaderless()
+                && self.connect_again().await.is_ok()
+            {
                 connected_again = true;
                 if !self.connected.is_leaderless() {
                     continue;
@@ -332,11 +339,17 @@ impl Reading {
             }
         }
         if let Some(why) = why.filter(|_| failed > 0) {
-            say(format_args!("{failed} of {} leases did not tell their TTL: {why}", leases.len()));
             let refused = matches!(why, PortError::Denied { .. } | PortError::Unauthenticated { .. });
             self.unanswered = Some(Unanswered { leases: failed, why: why.to_string(), refused });
         }
         self.pass_time();
+    }
+
+    /// Says how many leases did not tell their time, and why.
+    pub fn say_unanswered(&self) {
+        if let Some(Unanswered { leases, why, .. }) = &self.unanswered {
+            say(format_args!("lockscope: {} did not tell how long they live: {why}", quantity(*leases, "lease")));
+        }
     }
 
     /// The leases that were asked and gave no answer, if any.
@@ -353,6 +366,7 @@ impl Reading {
     /// When nothing at all may be read.
     pub fn end(&self, to: &mut impl Write) -> Result<(), Failure> {
         to.flush()?;
+        self.say_unanswered();
         if self.report_denied() { Err(Failure::Refused) } else { Ok(()) }
     }
 
@@ -365,8 +379,27 @@ impl Reading {
 
     /// Whether the members said that they are too few to decide anything.
     pub fn has_no_quorum(&self) -> bool {
-        let thresholds = Thresholds::default().at_one_look();
-        Diagnosis::of(self.facts(), &thresholds).findings().iter().any(|finding| finding.code == "no-quorum")
+        has_no_quorum(self.facts())
+    }
+
+    /// Asks the members again and again while something else is read; ends when they say that they
+    /// are too few to decide anything.
+    pub fn quorum_lost(&self) -> impl Future<Output = ()> + use<> {
+        let (pool, clock) = (self.pool.clone(), self.clock.clone());
+        let Connected { client, header, .. } = &self.connected;
+        let connected = Connected { client: client.clone(), header: *header, status: None, failed: Vec::new() };
+        let mut model = empty(self.budget);
+        async move {
+            loop {
+                sleep_until(Instant::now() + ASK_MEMBERS).await;
+                let mut take = |observed| feed(&mut model, observed);
+                let asked = source::poll_members(&pool, &connected, &clock, &mut take).await;
+                update(&mut model, Event::Tick(clock.now()));
+                if asked.is_ok() && has_no_quorum(model.live()) {
+                    return;
+                }
+            }
+        }
     }
 
     fn take(&mut self, what: Observation) {
@@ -386,6 +419,11 @@ fn empty(budget: u32) -> Model {
     let mut model = Model::new(Facts::new(budget), Ui::default());
     model.diagnose_by(None);
     model
+}
+
+fn has_no_quorum(facts: &Facts) -> bool {
+    let diagnosis = Diagnosis::of(facts, &Thresholds::default().at_one_look());
+    diagnosis.findings().iter().any(|finding| finding.code == "no-quorum")
 }
 
 /// Says what else can be tried when locks cannot be found through their leases.

@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 const FEW: usize = 5;
 
 /// A hold this short is never long.
-const SHORT: Millis = Millis(10_000);
+pub(super) const SHORT: Millis = Millis(10_000);
 
 fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     if !lock.has_etcd_leases() || leads(lock) {
