@@ -58,11 +58,16 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
         .and_then(|()| Ok(to.flush()?));
     report(&reading, &diagnosis, &lacks, format, all);
     // What was found counts, whether somebody reads it or not.
+    ending(&diagnosis, args.fail_on.severity(), facts.link.is_denied(), &lacks).map_or(printed, Err)
+}
+
+/// Why it does not end well, if it does not: an all-clear needs answers to all that was asked.
+fn ending(diagnosis: &Diagnosis, fail_on: Severity, denied: bool, lacks: &[Unseen]) -> Option<Failure> {
     match diagnosis.findings().iter().map(|finding| finding.severity).max() {
-        Some(worst) if worst >= args.fail_on.severity() => Err(Failure::Found),
-        _ if facts.link.is_denied() => Err(Failure::Refused),
-        _ if !is_complete(&lacks) => Err(Failure::Unanswered),
-        _ => printed,
+        Some(worst) if worst >= fail_on => Some(Failure::Found),
+        _ if denied => Some(Failure::Refused),
+        _ if !is_complete(lacks) => Some(Failure::Unanswered),
+        _ => None,
     }
 }
 
@@ -319,6 +324,24 @@ mod tests {
         assert_eq!(what, ["alarms", "the time of 1 lease", "whether 1 lease is renewed"]);
         let document: Value = serde_json::from_str(&printed(&sample::members(), Format::Json)).unwrap();
         assert_eq!(document["unseen"], json!([{"what": "member c\\x1b[2J", "why": "connection refused"}]));
+    }
+
+    #[test]
+    fn an_all_clear_needs_answers_and_not_the_right_to_see_everything() {
+        let ended = |model: &Model, fail_on, lacks: &[Unseen]| match ending(model.diagnosis(), fail_on, false, lacks) {
+            Some(Failure::Found) => 8,
+            Some(Failure::Unanswered) => 1,
+            Some(other) => panic!("{other:?}"),
+            None => 0,
+        };
+        let calm = sample::locks();
+        let refused = [Unseen::new("the time of 2 leases", "permission denied")];
+        let silent = [Unseen::unanswered("locks", "they were not read within 10s")];
+        assert_eq!(ended(&calm, Severity::Error, &[]), 0);
+        assert_eq!(ended(&calm, Severity::Error, &refused), 0);
+        assert_eq!(ended(&calm, Severity::Error, &silent), 1);
+        assert_eq!(ended(&calm, Severity::Info, &silent), 8, "what was found goes before what was not");
+        assert_eq!(ended(&stuck(), Severity::Error, &silent), 8);
     }
 
     #[test]
