@@ -108,6 +108,10 @@ async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -
     };
     deadline += reading.time_for(leases.len()) * CALLS;
     reading.poll_until(leases, deadline).await;
+    // Who was silent at first may be back.
+    if reading.facts().cluster.members().iter().any(|member| member.error.is_some()) {
+        lacks.extend(reading.members_or_self().await);
+    }
     Ok(())
 }
 

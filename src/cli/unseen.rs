@@ -54,6 +54,9 @@ pub fn unseen(facts: &Facts, watched: bool, leases: Option<Unseen>) -> Vec<Unsee
 
 fn of_members(facts: &Facts, all: &mut Vec<Unseen>) {
     let members = facts.cluster.members();
+    let silent = members.iter().filter(|member| matches!(member.error, Some(NoStatus::Unreachable(_)))).count();
+    // One that is silent is a finding; with so many nobody knows how the cluster is.
+    let too_many = 2 * silent >= members.len();
     for member in members {
         let Some(error) = &member.error else { continue };
         let name = escape_text(&member.member.name);
@@ -62,7 +65,8 @@ fn of_members(facts: &Facts, all: &mut Vec<Unseen>) {
             NoStatus::Denied(_) => format!("the status of member {name}"),
             NoStatus::Unreachable(_) => format!("member {name}"),
         };
-        all.push(Unseen::new(what, escape_text(&error.to_string())));
+        let unanswered = too_many && matches!(error, NoStatus::Unreachable(_));
+        all.push(Unseen { unanswered, ..Unseen::new(what, escape_text(&error.to_string())) });
     }
     if members.iter().all(|member| member.status.is_none() || member.error.is_some()) {
         all.push(Unseen::new("alarms", "members report them with their status, and none was told"));
