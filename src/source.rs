@@ -35,6 +35,7 @@ mod past;
 mod poll;
 pub mod sequence;
 mod session;
+mod silence;
 mod stripes;
 mod watches;
 
@@ -46,7 +47,7 @@ use crate::port::pool::Failed;
 pub use handle::{Handle, Wires};
 pub use live::{Asked, run};
 pub use members::alarms;
-pub use oneshot::{connect, poll_leases, poll_members, snapshot};
+pub use oneshot::{Polled, connect, poll_leases, poll_members, snapshot};
 pub use past::{Ask, WantedPast, read_past};
 
 /// What to watch.

@@ -114,8 +114,15 @@ pub enum Command {
     /// read something; what could not be seen is said. A single look cannot tell whether a lease
     /// is renewed: `--for 30s` watches that first.
     ///
+    /// A look at members and locks takes twice --command-timeout at most; leases have twice the
+    /// time that --ttl-budget needs for them on top of it. After a few without an answer the rest
+    /// is not asked.
+    ///
     /// Fields: severity, code, locks, evidence, and a command that helps. The worst comes first.
-    /// Exit code 8: something as bad as --fail-on was found.
+    /// Infos that repeat are counted on standard error instead; `-w json` and `--fail-on info` have
+    /// them all. Exit code 8: something as bad as --fail-on was found. 1: nothing was, but locks,
+    /// leases or the list of members gave no answer. What the user may not read is said and is no
+    /// such case, unless that is everything.
     Doctor(DoctorArgs),
     /// Start a cluster inside the program, with clients that contend for locks, and watch it
     ///

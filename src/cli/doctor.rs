@@ -3,22 +3,36 @@
 //! It looks at all that the other commands look at: locks, the time of every lease, members and
 //! alarms. What it may not or cannot see keeps it from nothing else and is said.
 
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 
-use tokio::time::Duration;
+use tokio::time::{Duration, Instant, timeout_at};
 
 use super::args::DoctorArgs;
 use super::exit::{Exit, Failure, say};
 use super::json::{self, Style};
 use super::leases;
-use super::live;
+use super::live::{self, Watched};
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
-use super::unseen::{Unseen, unseen};
+use super::unseen::{Unseen, is_complete, unseen};
 use crate::config::{Config, Format, TtlPolicy};
-use crate::model::{Diagnosis, Facts, Finding};
+use crate::domain::{Key, Millis};
+use crate::model::findings::Thresholds;
+use crate::model::{Diagnosis, Facts, Finding, Severity};
 use crate::runtime;
-use crate::view::text::{command, sentence};
+use crate::source::Watching;
+use crate::view::text::{command, duration, quantity, sentence};
+
+/// How many calls' time a look may take, and how many times the time that the budget wants.
+const CALLS: u32 = 2;
+
+/// So many infos of one kind are printed as lines.
+const ALIKE: usize = 3;
+
+/// Why no lock is found without a quorum.
+const NO_QUORUM: &str = "finding them through their leases needs a quorum; \
+    with --prefix what one member has is read";
 
 /// Looks at the cluster and prints what is wrong.
 ///
@@ -29,61 +43,202 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     let mut reading = Reading::connect(config).await?;
     let mut lacks = Vec::new();
     match args.length {
-        Some(length) => watch(&mut reading, config, length).await?,
+        Some(length) => watch(&mut reading, config, length, &mut lacks).await?,
         None => look(&mut reading, config, &mut lacks).await?,
     }
-    lacks.extend(reading.members_or_self().await);
     let facts = reading.facts();
-    lacks.extend(unseen(facts, args.length.is_some()));
-    let thresholds = runtime::thresholds(&config.findings);
-    let thresholds = if args.length.is_some() { thresholds } else { thresholds.at_one_look() };
+    lacks.extend(unseen(facts, args.length.is_some(), reading.unanswered()));
+    let thresholds = thresholds(config, args.length);
+    lacks.extend(args.length.and_then(|length| unseen_waits(facts, &thresholds, Millis::from(length))));
     let diagnosis = Diagnosis::of(facts, &thresholds);
+    // Whom infos matter to wants all of them.
+    let all = args.fail_on.severity() == Severity::Info;
     let format = config.output.format.unwrap_or(Format::Simple);
-    let printed =
-        print(facts, &diagnosis, &lacks, format, Style { hex: config.output.hex }, to).and_then(|()| Ok(to.flush()?));
-    report(&reading, &diagnosis, &lacks);
+    let printed = print(facts, &diagnosis, &lacks, Shown { format, style: Style { hex: config.output.hex }, all }, to)
+        .and_then(|()| Ok(to.flush()?));
+    report(&reading, &diagnosis, &lacks, format, all);
     // What was found counts, whether somebody reads it or not.
+    ending(&diagnosis, args.fail_on.severity(), facts.link.is_denied(), &lacks).map_or(printed, Err)
+}
+
+/// Why it does not end well, if it does not: an all-clear needs answers to all that was asked.
+fn ending(diagnosis: &Diagnosis, fail_on: Severity, denied: bool, lacks: &[Unseen]) -> Option<Failure> {
     match diagnosis.findings().iter().map(|finding| finding.severity).max() {
-        Some(worst) if worst >= args.fail_on.severity() => Err(Failure::Found),
-        _ if facts.link.is_denied() => Err(Failure::Refused),
-        _ => printed,
+        Some(worst) if worst >= fail_on => Some(Failure::Found),
+        _ if denied => Some(Failure::Refused),
+        _ if !is_complete(lacks) => Some(Failure::Unanswered),
+        _ => None,
     }
 }
 
-/// Reads what is there now, each thing once.
+/// Reads what is there now, each thing once: the members first, who say whether there is anybody to
+/// ask for the rest.
+///
+/// A look ends, whatever the cluster does: members and locks have twice the time of one call, leases
+/// twice as long as they need by the budget on top of it.
 async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -> Result<(), Failure> {
-    match reading.list(&reading::watching(config)).await {
-        Err(failure @ Failure::Said { exit: Exit::Connect, .. }) => return Err(failure),
-        // Without a leader there is still something to say.
-        Err(failure) => lacks.push(Unseen::new("locks", failure.words())),
-        Ok(()) => {}
+    let watching = reading::watching(config);
+    let mut deadline = Instant::now() + CALLS * config.connection.command_timeout;
+    let members = reading.members_or_self().await;
+    if watching == Watching::Discover && reading.has_no_quorum() {
+        lacks.extend(members);
+        lacks.push(Unseen::unanswered("locks", NO_QUORUM));
+        return Ok(());
     }
-    match config.polling.ttl.unwrap_or(TtlPolicy::All) {
-        TtlPolicy::Holders => reading.poll(super::ls::holders(reading.facts(), false)).await,
-        TtlPolicy::All => reading.poll(leases::ids(reading.facts())).await,
-        TtlPolicy::None => {}
+    let quorum_lost = reading.quorum_lost();
+    let listed = tokio::select! {
+        listed = timeout_at(deadline, reading.list(&watching)) => listed.unwrap_or_else(|_| Err(late(config))),
+        () = quorum_lost => Err(Failure::new(Exit::Error, NO_QUORUM)),
+    };
+    match listed {
+        Err(failure @ Failure::Said { exit: Exit::Connect, .. }) => return Err(failure),
+        Err(failure) => {
+            reading.forget_keys();
+            // What is wrong may only just have begun.
+            lacks.extend(reading.members_or_self().await);
+            lacks.push(Unseen::unanswered("locks", failure.words()));
+            return Ok(());
+        }
+        Ok(()) => lacks.extend(members),
+    }
+    let leases = match config.polling.ttl.unwrap_or(TtlPolicy::All) {
+        TtlPolicy::Holders => super::ls::holders(reading.facts(), false),
+        TtlPolicy::All => leases::ids(reading.facts()),
+        TtlPolicy::None => Vec::new(),
+    };
+    deadline += reading.time_for(leases.len()) * CALLS;
+    reading.poll_until(leases, deadline).await;
+    // Who was silent at first may be back.
+    if reading.facts().cluster.members().iter().any(|member| member.error.is_some()) {
+        lacks.extend(reading.members_or_self().await);
     }
     Ok(())
 }
 
+/// Why a list that takes too long was given up.
+fn late(config: &Config) -> Failure {
+    let whole = CALLS * config.connection.command_timeout;
+    Failure::new(Exit::Error, format!("they were not read within {}", duration(Millis::from(whole))))
+        .hint("--command-timeout sets how long one call may take; a look takes twice as long at most.")
+}
+
 /// Watches for a while, as the dashboard does.
-async fn watch(reading: &mut Reading, config: &Config, length: Duration) -> Result<(), Failure> {
-    let model = live::watch_for(config, length).await?;
+async fn watch(
+    reading: &mut Reading,
+    config: &Config,
+    length: Duration,
+    lacks: &mut Vec<Unseen>,
+) -> Result<(), Failure> {
+    let Watched { model, silent_leases } = live::watch_for(config, length).await?;
     reading.put(model);
+    let facts = reading.facts();
+    let (listed, live) = (facts.link.listed || facts.link.is_denied(), facts.link.is_live());
+    if !listed {
+        lacks.push(Unseen::unanswered("locks", "not all of them were read in that time"));
+    } else if !live {
+        lacks.push(Unseen::unanswered("what happened in the end", "the connection was lost"));
+    }
+    if silent_leases {
+        lacks.push(Unseen::unanswered("the time of the leases", "those that were asked last gave no answer"));
+    }
+    if facts.cluster.members().is_empty() {
+        lacks.extend(reading.members_or_self().await);
+    }
     Ok(())
 }
 
 /// Says on standard error what there is to say besides the findings.
-fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen]) {
+fn report(reading: &Reading, diagnosis: &Diagnosis, lacks: &[Unseen], format: Format, all: bool) {
     reading.report_denied();
     if diagnosis.findings().is_empty() {
         let all = lacks.is_empty() && reading.facts().link.denied.is_empty();
         let seen = if all { "" } else { " in what was seen" };
         say(format_args!("lockscope: nothing is wrong{seen}"));
+    } else if format != Format::Json {
+        let (_, left_out) = shown(diagnosis.findings(), all);
+        say(format_args!("lockscope: {}", summary(diagnosis.findings(), &left_out)));
     }
-    for Unseen { what, why } in lacks {
-        say(format_args!("not seen: {what}: {why}"));
+    for Unseen { what, why, unanswered } in lacks {
+        if *unanswered {
+            say(format_args!("no answer: {what}: {why}"));
+        } else {
+            say(format_args!("not seen: {what}: {why}"));
+        }
     }
+}
+
+/// From when on something counts for such a look.
+fn thresholds(config: &Config, watched: Option<Duration>) -> Thresholds {
+    let thresholds = runtime::thresholds(&config.findings);
+    match watched {
+        None => thresholds.at_one_look(),
+        // Who says how long a wait is worth knowing of means it.
+        Some(_) if config.findings.kept_waiting.is_some() => thresholds,
+        Some(length) => thresholds.while_watched(Millis::from(length)),
+    }
+}
+
+/// When it was watched for too short a time to tell of those who wait behind a client that renews.
+fn unseen_waits(facts: &Facts, thresholds: &Thresholds, watched: Millis) -> Option<Unseen> {
+    let enough = thresholds.too_short_for_waits(watched)?;
+    let waits = facts.locks().any(|lock| lock.has_etcd_leases() && lock.waiter_count() > 0);
+    let why = format!("watched for {}; long-hold tells of it from --for {} on", duration(watched), duration(enough));
+    waits.then(|| Unseen::new("whether a client renews and does nothing while others wait", why))
+}
+
+/// The findings that are printed as lines, and those that are left out: infos that say the same of
+/// one lock more, or of a lock that a graver finding names already. Nothing shall bury what is wrong.
+fn shown(findings: &[Finding], all: bool) -> (Vec<&Finding>, Vec<&Finding>) {
+    let grave: HashSet<&Key> = findings
+        .iter()
+        .filter(|finding| finding.severity > Severity::Info)
+        .flat_map(|finding| &finding.locks)
+        .collect();
+    let mut alike: HashMap<&str, usize> = HashMap::new();
+    findings.iter().partition(|finding| {
+        if all || finding.severity > Severity::Info {
+            return true;
+        }
+        if !finding.locks.is_empty() && finding.locks.iter().all(|lock| grave.contains(lock)) {
+            return false;
+        }
+        let seen = alike.entry(finding.code).or_default();
+        *seen += 1;
+        *seen <= ALIKE
+    })
+}
+
+/// How many findings there are of each severity, and which of them are left out.
+fn summary(findings: &[Finding], left_out: &[&Finding]) -> String {
+    let count = |severity| findings.iter().filter(|finding| finding.severity == severity).count();
+    let counted = [(Severity::Error, "error"), (Severity::Warn, "warning"), (Severity::Info, "info")]
+        .map(|(severity, noun)| (count(severity), noun));
+    let counted: Vec<_> =
+        counted.iter().filter(|(count, _)| *count > 0).map(|&(count, noun)| quantity(count, noun)).collect();
+    if left_out.is_empty() {
+        return counted.join(", ");
+    }
+    let mut codes: BTreeMap<&str, usize> = BTreeMap::new();
+    for finding in left_out {
+        *codes.entry(finding.code).or_default() += 1;
+    }
+    let codes: Vec<_> = codes.iter().map(|(code, count)| format!("{count} {code}")).collect();
+    format!(
+        "{}; left out because they repeat: {} (-w json and --fail-on info have them)",
+        counted.join(", "),
+        codes.join(", ")
+    )
+}
+
+/// How findings are printed.
+#[derive(Clone, Copy, Debug)]
+pub struct Shown {
+    /// As what.
+    format: Format,
+    /// How texts are.
+    style: Style,
+    /// Whether lines are left out for nothing.
+    all: bool,
 }
 
 /// Prints the findings, the worst first.
@@ -91,8 +246,7 @@ pub fn print(
     facts: &Facts,
     diagnosis: &Diagnosis,
     unseen: &[Unseen],
-    format: Format,
-    style: Style,
+    Shown { format, style, all }: Shown,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     if format == Format::Json {
@@ -100,7 +254,12 @@ pub fn print(
     }
     let left = |name| Column(name, Align::Left);
     let columns = ["SEVERITY", "CODE", "LOCKS", "EVIDENCE", "REMEDY"].map(left);
-    Ok(table::print(format, columns, diagnosis.findings().iter().map(|finding| row(finding, style)), to)?)
+    Ok(table::print(
+        format,
+        columns,
+        shown(diagnosis.findings(), all).0.into_iter().map(|finding| row(finding, style)),
+        to,
+    )?)
 }
 
 fn row(finding: &Finding, style: Style) -> [String; 5] {
@@ -136,8 +295,9 @@ mod tests {
 
     fn printed(model: &Model, format: Format) -> String {
         let mut out = Vec::new();
-        let unseen = unseen(model.shown(), false);
-        print(model.shown(), model.diagnosis(), &unseen, format, Style::default(), &mut out).unwrap();
+        let unseen = unseen(model.shown(), false, None);
+        let how = Shown { format, style: Style::default(), all: false };
+        print(model.shown(), model.diagnosis(), &unseen, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -171,11 +331,53 @@ mod tests {
     }
 
     #[test]
+    fn an_all_clear_needs_answers_and_not_the_right_to_see_everything() {
+        let ended = |model: &Model, fail_on, lacks: &[Unseen]| match ending(model.diagnosis(), fail_on, false, lacks) {
+            Some(Failure::Found) => 8,
+            Some(Failure::Unanswered) => 1,
+            Some(other) => panic!("{other:?}"),
+            None => 0,
+        };
+        let calm = sample::locks();
+        let refused = [Unseen::new("the time of 2 leases", "permission denied")];
+        let silent = [Unseen::unanswered("locks", "they were not read within 10s")];
+        assert_eq!(ended(&calm, Severity::Error, &[]), 0);
+        assert_eq!(ended(&calm, Severity::Error, &refused), 0);
+        assert_eq!(ended(&calm, Severity::Error, &silent), 1);
+        assert_eq!(ended(&calm, Severity::Info, &silent), 8, "what was found goes before what was not");
+        assert_eq!(ended(&stuck(), Severity::Error, &silent), 8);
+    }
+
+    #[test]
     fn a_finding_is_a_line_that_starts_with_how_bad_it_is() {
         let text = printed(&stuck(), Format::Simple);
         let first: Vec<_> = text.lines().next().unwrap().split('\t').collect();
         assert_eq!(first[..3], ["error", "holder-without-lease", "/jobs/it's"]);
         assert_eq!(first[4], "lockscope release '/jobs/it'\\''s'");
         assert!(printed(&stuck(), Format::Table).contains("| SEVERITY "));
+    }
+
+    fn finding(code: &'static str, severity: Severity, locks: &[&str]) -> Finding {
+        let words = crate::domain::Sentence::new("x");
+        let finding = Finding { code, ..Finding::new(severity, words.clone(), words) };
+        locks.iter().fold(finding, |finding, &lock| finding.lock(lock))
+    }
+
+    #[test]
+    fn infos_that_repeat_are_counted_and_bury_nothing() {
+        let mut findings = vec![finding("deadlock", Severity::Error, &["/a", "/b"])];
+        findings.push(finding("shared-lease", Severity::Info, &["/a", "/b"]));
+        findings.push(finding("shared-lease", Severity::Info, &["/b", "/c"]));
+        findings.extend(["/c", "/d", "/e", "/f"].map(|lock| finding("long-ttl", Severity::Info, &[lock])));
+        findings.push(finding("leader-changed", Severity::Info, &[]));
+        let (lines, left_out) = shown(&findings, false);
+        let codes: Vec<_> = lines.iter().map(|finding| finding.code).collect();
+        assert_eq!(codes, ["deadlock", "shared-lease", "long-ttl", "long-ttl", "long-ttl", "leader-changed"]);
+        assert_eq!(
+            summary(&findings, &left_out),
+            "1 error, 7 infos; left out because they repeat: 1 long-ttl, 1 shared-lease (-w json and --fail-on info have them)"
+        );
+        assert_eq!(summary(&findings[..1], &[]), "1 error");
+        assert!(shown(&findings, true).1.is_empty());
     }
 }

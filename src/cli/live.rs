@@ -77,14 +77,23 @@ impl Live {
     }
 }
 
+/// What came of watching for a while.
+pub struct Watched {
+    /// What is known then.
+    pub model: Model,
+    /// Whether the leases that were asked last gave no answer, not one.
+    pub silent_leases: bool,
+}
+
 /// Watches for so long; returns what is known then.
 ///
 /// # Errors
 /// When a file for TLS cannot be read. A connection that is lost is a state of the model.
-pub async fn watch_for(config: &Config, length: Duration) -> Result<Model, Failure> {
+pub async fn watch_for(config: &Config, length: Duration) -> Result<Watched, Failure> {
     let clock = Clock::start();
     let mut live = Live::start(reading::pool(config)?, config, clock.clone());
     let end = Instant::now() + length;
+    let mut silent_leases = false;
     let ended = loop {
         let tick = live.next_tick();
         tokio::select! {
@@ -93,12 +102,17 @@ pub async fn watch_for(config: &Config, length: Duration) -> Result<Model, Failu
             () = sleep_until(end) => break Ok(()),
             () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => live.tick(),
             observed = live.observed() => match observed {
-                Ok(observed) => live.take(observed),
+                Ok(observed) => {
+                    if let Observation::LeasesPolled(cost) = &observed.what {
+                        silent_leases = cost.asked > 0 && cost.failed == cost.asked;
+                    }
+                    live.take(observed);
+                }
                 Err(failure) => break Err(failure),
             },
         }
     };
     let mut model = live.stop().await;
     update(&mut model, Event::Tick(clock.now()));
-    ended.map(|()| model)
+    ended.map(|()| Watched { model, silent_leases })
 }

@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::Path;
 
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Duration, Instant, sleep_until, timeout_at};
 use tracing::debug;
 
 use super::exit::{Exit, Failure, say};
@@ -16,19 +16,23 @@ use super::unseen::Unseen;
 use crate::config::{Config, Tls};
 use crate::domain::{ClusterId, KeyRange, LeaseId, Member, Timestamp};
 use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
-use crate::model::{Facts, Model, Ui};
+use crate::model::findings::Thresholds;
+use crate::model::{Diagnosis, Facts, Model, Ui};
 use crate::port::pool::{Connected, Failed};
 use crate::port::{Client, Clock, Pool, PortError};
 use crate::runtime;
 use crate::source::{self, SourceError, Watching};
 use crate::update::update;
-use crate::view::text::escape;
+use crate::view::text::{escape, quantity, sanitise};
 
 /// How long an election is waited for before the next try.
 const AGAIN: Duration = Duration::from_millis(200);
 
 /// A burst of lease polls starts this long after the one before.
 const BURST: Duration = Duration::from_secs(1);
+
+/// So often the members are asked while something else is read.
+const ASK_MEMBERS: Duration = Duration::from_secs(1);
 
 /// A cluster that is looked at.
 pub struct Reading {
@@ -39,6 +43,19 @@ pub struct Reading {
     model: Box<Model>,
     /// The most lease polls a second.
     budget: u32,
+    /// What the members said of themselves: it outlasts a list that has to be read anew.
+    told_by_members: Vec<Stamped<Observation>>,
+    /// The leases that were asked and gave no answer.
+    unanswered: Option<Unanswered>,
+}
+
+/// Leases that were asked and did not tell their time.
+#[derive(Clone, Debug)]
+struct Unanswered {
+    leases: usize,
+    why: String,
+    /// Whether they may not be asked: that is an answer, and no other look would show more.
+    refused: bool,
 }
 
 /// A clock of the kind the sources want.
@@ -91,7 +108,9 @@ impl Reading {
     /// Looks through a connection that there is already.
     pub fn of(pool: Pool, connected: Connected, config: &Config) -> Self {
         let budget = config.polling.budget;
-        let mut reading = Self { pool, clock: clock(), connected, model: Box::new(empty(budget)), budget };
+        let (told_by_members, unanswered) = (Vec::new(), None);
+        let model = Box::new(empty(budget));
+        let mut reading = Self { pool, clock: clock(), connected, model, budget, told_by_members, unanswered };
         reading.take(Observation::Cluster(reading.connected.header.cluster));
         reading
     }
@@ -157,15 +176,22 @@ impl Reading {
             debug!(%error, "reading again");
             sleep_until(again).await;
             self.connected = source::connect(&self.pool).await?;
-            // Half of a list is no list.
-            *self.model = empty(self.budget);
-            self.take(Observation::Cluster(self.connected.header.cluster));
+            self.forget_keys();
         }
         if self.connected.is_leaderless() {
             say(format_args!("lockscope: the members have no leader; this is what one of them last knew"));
         }
         self.pass_time();
         Ok(())
+    }
+
+    /// Forgets the locks and leases that were read so far: half of a list is no list.
+    pub fn forget_keys(&mut self) {
+        *self.model = empty(self.budget);
+        self.take(Observation::Cluster(self.connected.header.cluster));
+        for told in &self.told_by_members {
+            feed(&mut self.model, told.clone());
+        }
     }
 
     async fn list_once(&mut self, watching: &Watching) -> Result<(), SourceError> {
@@ -180,31 +206,47 @@ impl Reading {
     /// When the members cannot be listed.
     pub async fn members(&mut self) -> Result<(), Failure> {
         self.take(Observation::Progress(self.connected.header.revision));
-        let Self { pool, clock, connected, model, .. } = self;
-        source::poll_members(pool, connected, clock, &mut |observed| feed(model, observed)).await?;
+        self.ask_members().await
+    }
+
+    async fn ask_members(&mut self) -> Result<(), Failure> {
+        let Self { pool, clock, connected, model, told_by_members, .. } = self;
+        let mut told = Vec::new();
+        let mut take = |observed: Stamped<Observation>| {
+            told.push(observed.clone());
+            feed(model, observed);
+        };
+        source::poll_members(pool, connected, clock, &mut take).await?;
+        let own = told.iter().rev().find_map(|told| match &told.what {
+            Observation::Status { member, answer: Ok(status) } if *member == connected.header.member => Some(status),
+            _ => None,
+        });
+        // Whether it knows a leader may have changed since it was greeted.
+        connected.status = own.cloned().or_else(|| connected.status.take());
+        *told_by_members = told;
         self.pass_time();
         Ok(())
     }
 
-    /// Asks the members about themselves, unless they were watched. Where they cannot be listed, as
-    /// without a quorum, the one that answers tells what it says of itself, and why the others are
-    /// not known is returned.
+    /// Asks the members about themselves. Where they cannot be listed the one that answers tells
+    /// what it says of itself, and why the others are not known is returned.
     pub async fn members_or_self(&mut self) -> Option<Unseen> {
-        if !self.facts().cluster.members().is_empty() {
-            return None;
-        }
-        let failure = self.members().await.err()?;
+        let failure = self.ask_members().await.err()?;
         let Connected { client, header, status, .. } = &self.connected;
         let member = Member { id: header.member, client_urls: vec![client.endpoint().into()], ..Member::default() };
-        let status = status.clone();
         let id = member.id;
-        self.take(Observation::Members(vec![member]));
-        if let Some(status) = status {
-            self.take(Observation::Alarms(source::alarms(&status.errors)));
-            self.take(Observation::Status { member: id, answer: Ok(status) });
+        let mut told = vec![Observation::Members(vec![member])];
+        if let Some(status) = status.clone() {
+            told.push(Observation::Alarms(source::alarms(&status.errors)));
+            told.push(Observation::Status { member: id, answer: Ok(status) });
+        }
+        let at = self.clock.now();
+        self.told_by_members = told.into_iter().map(|what| Stamped { at, what }).collect();
+        for told in &self.told_by_members {
+            feed(&mut self.model, told.clone());
         }
         self.pass_time();
-        Some(Unseen::new("the other members", failure.words()))
+        Some(Unseen::unanswered("the other members", failure.words()))
     }
 
     /// Puts what was learnt in another way in the place of what is known.
@@ -222,6 +264,25 @@ impl Reading {
         self.burst(&open, None).await;
     }
 
+    /// The same until then: the leases that are not asked by then count as unanswered.
+    pub async fn poll_until(&mut self, leases: Vec<LeaseId>, deadline: Instant) {
+        if timeout_at(deadline, self.poll(leases.iter().copied())).await.is_ok() {
+            return;
+        }
+        self.pass_time();
+        let known = self.facts().leases();
+        let left: BTreeSet<_> = leases.into_iter().filter(|id| !id.is_none() && !known.is_polled(*id)).collect();
+        if !left.is_empty() {
+            let why = "there was no time left to ask them".into();
+            self.unanswered = Some(Unanswered { leases: left.len(), why, refused: false });
+        }
+    }
+
+    /// How long so many leases take at least by the budget.
+    pub fn time_for(&self, leases: usize) -> Duration {
+        BURST * u32::try_from(leases).unwrap_or(u32::MAX).div_ceil(self.budget.max(1))
+    }
+
     /// Asks the leases for their time and their keys; the keys go to `told`.
     pub async fn poll_with_keys(&mut self, leases: &[LeaseId], told: &mut KeysOfLeases) {
         self.burst(leases, Some(told)).await;
@@ -229,7 +290,8 @@ impl Reading {
 
     async fn burst(&mut self, leases: &[LeaseId], mut told: Option<&mut KeysOfLeases>) {
         let mut rest = leases;
-        let mut failed = 0;
+        let (mut failed, mut why) = (0, None);
+        let mut connected_again = false;
         while !rest.is_empty() {
             // The rate falls when the leader answers slowly.
             let rate = usize::try_from(self.facts().poll_rate()).unwrap_or(usize::MAX).max(1);
@@ -244,7 +306,7 @@ impl Reading {
             let (now, later) = rest.split_at(rate.min(rest.len()));
             let next = Instant::now() + BURST;
             let Self { pool, clock, connected, model, .. } = self;
-            let cost = source::poll_leases(pool, connected, now, told.is_some(), clock, &mut |observed| {
+            let polled = source::poll_leases(pool, connected, now, told.is_some(), clock, &mut |observed| {
                 if let (Some(told), Observation::LeaseTtl(LeaseTtl { lease, keys: Some(keys), .. })) =
                     (&mut told, &observed.what)
                 {
@@ -253,17 +315,49 @@ impl Reading {
                 feed(model, observed);
             })
             .await;
-            debug!(?cost, "asked leases");
-            failed += cost.failed;
+            debug!(?polled, "asked leases");
+            // The leader may be another one by now; a cluster that is silent is not asked for long.
+            if polled.is_silence()
+                && !connected_again
+                && !self.connected.is_leaderless()
+                && self.connect_again().await.is_ok()
+            {
+                connected_again = true;
+                if !self.connected.is_leaderless() {
+                    continue;
+                }
+            }
+            let silence = polled.is_silence();
+            failed += if silence { rest.len() } else { polled.cost.failed as usize };
+            why = why.or(polled.why);
+            if silence {
+                break;
+            }
             rest = later;
             if !rest.is_empty() {
                 sleep_until(next).await;
             }
         }
-        if failed > 0 {
-            say(format_args!("{failed} of {} leases did not tell their TTL in time", leases.len()));
+        if let Some(why) = why.filter(|_| failed > 0) {
+            let refused = matches!(why, PortError::Denied { .. } | PortError::Unauthenticated { .. });
+            self.unanswered = Some(Unanswered { leases: failed, why: why.to_string(), refused });
         }
         self.pass_time();
+    }
+
+    /// Says how many leases did not tell their time, and why.
+    pub fn say_unanswered(&self) {
+        if let Some(Unanswered { leases, why, .. }) = &self.unanswered {
+            say(format_args!("lockscope: {} did not tell how long they live: {why}", quantity(*leases, "lease")));
+        }
+    }
+
+    /// The leases that were asked and gave no answer, if any.
+    pub fn unanswered(&self) -> Option<Unseen> {
+        let Unanswered { leases, why, refused } = self.unanswered.as_ref()?;
+        let what = format!("the time of {}", quantity(*leases, "lease"));
+        let why = sanitise(why).into_owned();
+        Some(if *refused { Unseen::new(what, why) } else { Unseen::unanswered(what, why) })
     }
 
     /// Ends a command whose data is written: says what could not be read.
@@ -272,6 +366,7 @@ impl Reading {
     /// When nothing at all may be read.
     pub fn end(&self, to: &mut impl Write) -> Result<(), Failure> {
         to.flush()?;
+        self.say_unanswered();
         if self.report_denied() { Err(Failure::Refused) } else { Ok(()) }
     }
 
@@ -282,6 +377,31 @@ impl Reading {
         link.is_denied()
     }
 
+    /// Whether the members said that they are too few to decide anything.
+    pub fn has_no_quorum(&self) -> bool {
+        has_no_quorum(self.facts())
+    }
+
+    /// Asks the members again and again while something else is read; ends when they say that they
+    /// are too few to decide anything.
+    pub fn quorum_lost(&self) -> impl Future<Output = ()> + use<> {
+        let (pool, clock) = (self.pool.clone(), self.clock.clone());
+        let Connected { client, header, .. } = &self.connected;
+        let connected = Connected { client: client.clone(), header: *header, status: None, failed: Vec::new() };
+        let mut model = empty(self.budget);
+        async move {
+            loop {
+                sleep_until(Instant::now() + ASK_MEMBERS).await;
+                let mut take = |observed| feed(&mut model, observed);
+                let asked = source::poll_members(&pool, &connected, &clock, &mut take).await;
+                update(&mut model, Event::Tick(clock.now()));
+                if asked.is_ok() && has_no_quorum(model.live()) {
+                    return;
+                }
+            }
+        }
+    }
+
     fn take(&mut self, what: Observation) {
         let at = self.clock.now();
         feed(&mut self.model, Stamped { at, what });
@@ -289,7 +409,7 @@ impl Reading {
 
     /// Moves the model's time, which ages and countdowns are told by. What it wants polled is
     /// for those who go on watching.
-    fn pass_time(&mut self) {
+    pub fn pass_time(&mut self) {
         update(&mut self.model, Event::Tick(self.clock.now()));
     }
 }
@@ -299,6 +419,11 @@ fn empty(budget: u32) -> Model {
     let mut model = Model::new(Facts::new(budget), Ui::default());
     model.diagnose_by(None);
     model
+}
+
+fn has_no_quorum(facts: &Facts) -> bool {
+    let diagnosis = Diagnosis::of(facts, &Thresholds::default().at_one_look());
+    diagnosis.findings().iter().any(|finding| finding.code == "no-quorum")
 }
 
 /// Says what else can be tried when locks cannot be found through their leases.

@@ -14,21 +14,35 @@ pub struct Unseen {
     pub what: String,
     /// Why, or what shows it.
     pub why: String,
+    /// Whether it was asked for and nobody answered: then nobody can say that all is well. What this
+    /// user may not see, or did not want to be asked, is another matter.
+    #[serde(skip)]
+    pub unanswered: bool,
 }
 
 impl Unseen {
     /// Something that was not seen, in words that a terminal only prints.
     pub fn new(what: impl Into<String>, why: impl Into<String>) -> Self {
-        Self { what: what.into(), why: why.into() }
+        Self { what: what.into(), why: why.into(), unanswered: false }
+    }
+
+    /// Something that was asked for and that nobody answered.
+    pub fn unanswered(what: impl Into<String>, why: impl Into<String>) -> Self {
+        Self { unanswered: true, ..Self::new(what, why) }
     }
 }
 
+/// Whether all was answered that was asked.
+pub fn is_complete(all: &[Unseen]) -> bool {
+    !all.iter().any(|unseen| unseen.unanswered)
+}
+
 /// What these facts lack besides what may not be read; `watched` when leases were asked again and
-/// again.
-pub fn unseen(facts: &Facts, watched: bool) -> Vec<Unseen> {
+/// again, `leases` when some of them gave no answer.
+pub fn unseen(facts: &Facts, watched: bool, leases: Option<Unseen>) -> Vec<Unseen> {
     let mut all = Vec::new();
     of_members(facts, &mut all);
-    of_leases(facts, watched, &mut all);
+    of_leases(facts, watched, leases, &mut all);
     if facts.link.gaps > 0 {
         all.push(Unseen::new(
             quantity(facts.link.gaps as usize, "stretch of revisions"),
@@ -40,6 +54,9 @@ pub fn unseen(facts: &Facts, watched: bool) -> Vec<Unseen> {
 
 fn of_members(facts: &Facts, all: &mut Vec<Unseen>) {
     let members = facts.cluster.members();
+    let silent = members.iter().filter(|member| matches!(member.error, Some(NoStatus::Unreachable(_)))).count();
+    // One that is silent is a finding; with so many nobody knows how the cluster is.
+    let too_many = 2 * silent >= members.len();
     for member in members {
         let Some(error) = &member.error else { continue };
         let name = escape_text(&member.member.name);
@@ -48,7 +65,8 @@ fn of_members(facts: &Facts, all: &mut Vec<Unseen>) {
             NoStatus::Denied(_) => format!("the status of member {name}"),
             NoStatus::Unreachable(_) => format!("member {name}"),
         };
-        all.push(Unseen::new(what, escape_text(&error.to_string())));
+        let unanswered = too_many && matches!(error, NoStatus::Unreachable(_));
+        all.push(Unseen { unanswered, ..Unseen::new(what, escape_text(&error.to_string())) });
     }
     if members.iter().all(|member| member.status.is_none() || member.error.is_some()) {
         all.push(Unseen::new("alarms", "members report them with their status, and none was told"));
@@ -56,7 +74,7 @@ fn of_members(facts: &Facts, all: &mut Vec<Unseen>) {
 }
 
 /// Leases that keys of locks hang on: whether their time is known, and whether they are renewed.
-fn of_leases(facts: &Facts, watched: bool, all: &mut Vec<Unseen>) {
+fn of_leases(facts: &Facts, watched: bool, unanswered: Option<Unseen>, all: &mut Vec<Unseen>) {
     let (mut times, mut renewals) = (0, 0);
     for lease in facts.leases().ids().filter_map(|id| facts.lease(id)).filter(is_of_a_lock) {
         match lease.ttl() {
@@ -65,15 +83,16 @@ fn of_leases(facts: &Facts, watched: bool, all: &mut Vec<Unseen>) {
             _ => {}
         }
     }
-    if times > 0 {
-        let why = "they were not asked, or nobody answered in time";
-        all.push(Unseen::new(format!("the time of {}", quantity(times, "lease")), why));
+    if let Some(unanswered) = unanswered {
+        all.push(unanswered);
+    } else if times > 0 {
+        all.push(Unseen::new(format!("the time of {}", quantity(times, "lease")), "they were not asked"));
     }
     if renewals > 0 {
         let why = if watched {
             "neither a renewal nor the lack of one was seen in that time"
         } else {
-            "each lease was asked once; --for DURATION watches them"
+            "one look cannot tell; --for 30s watches them"
         };
         all.push(Unseen::new(format!("whether {} {} renewed", quantity(renewals, "lease"), is(renewals)), why));
     }

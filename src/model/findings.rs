@@ -329,8 +329,12 @@ impl Diagnosis {
     }
 }
 
-/// How much waiting a finding stands for: waiters of its locks by the time the lock is held.
+/// How much waiting a finding stands for: waiters of its locks by the time the lock is held. What does
+/// not work and is no matter of certain locks keeps everybody waiting.
 fn weight(facts: &Facts, finding: &Finding) -> u128 {
+    if finding.locks.is_empty() && finding.severity == Severity::Error {
+        return u128::MAX;
+    }
     let of_lock = |name: &Key| {
         let Some(lock) = facts.lock_named(name) else { return 0 };
         let held = lock.held_since().map_or(0, |since| facts.now().since(since.at).0);

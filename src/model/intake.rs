@@ -171,7 +171,23 @@ impl Facts {
             let cause = if exists { Cause::Released } else { cause::of_gone_lease(open.expected_end, open.gone_at) };
             self.settle_cause(open, cause);
         }
+        if !exists {
+            self.end_claims(at, answer.lease);
+        }
         self.version += 1;
+    }
+
+    /// Notes that a lease is gone which locks were taken from: its client's claim to them ended.
+    fn end_claims(&mut self, at: Timestamp, lease: LeaseId) {
+        for ix in self.leases.take_robbed(lease) {
+            let history = self.locks.get_mut(ix.0).and_then(|lock| lock.history.as_mut());
+            // The place may be another lock's by now, or the lock was taken once more.
+            if let Some(theft) = history.and_then(|history| history.theft.as_mut())
+                && theft.former_lease == lease
+            {
+                theft.former_gone = Some(at);
+            }
+        }
     }
 
     /// Notes that events were missed; the next full read marks the gap.
@@ -278,6 +294,7 @@ impl Facts {
             if let Some(theft) = theft
                 && let Some(lock) = self.locks.get_mut(lock_ix.0)
             {
+                self.leases.rob(theft.former_lease, lock_ix);
                 lock.history.get_or_insert_default().theft = Some(Box::new(theft));
             }
             let what = What::Rewritten { party, former_lease: former.lease };

@@ -13,7 +13,7 @@ use crate::event::LeaseTtl;
 
 use super::few::Few;
 use super::keyspace::KeyIx;
-use super::lock::Since;
+use super::lock::{LockIx, Since};
 
 /// What etcd answers when a member that just became leader does not know the time yet:
 /// the largest duration in seconds (lessor.go, `forever`).
@@ -43,6 +43,9 @@ const SURELY: Millis = Millis(10_000);
 /// How long a lease without keys is kept when nobody lists it, and how many of them.
 const IDLE: Millis = Millis(60_000);
 const MOST_IDLE: usize = 10_000;
+
+/// Of so many leases that were robbed it is looked when they are gone.
+const MOST_ROBBED: usize = 10_000;
 
 /// One lease.
 #[derive(Clone, Debug, Default)]
@@ -294,6 +297,9 @@ pub struct Leases {
     /// Leases that lost their last key and that nobody lists, with when.
     idle: VecDeque<(Timestamp, LeaseId)>,
     missing: BTreeMap<MemberId, Missing>,
+    /// Leases whose lock somebody took by a put over its key, with the locks: they are asked until
+    /// they are known to be gone, although nothing hangs on them any more.
+    robbed: HashMap<LeaseId, Vec<LockIx>>,
 }
 
 /// What a member does not know of the leases that others know.
@@ -435,6 +441,22 @@ impl Leases {
         }
     }
 
+    /// Notes that somebody took a lock from this lease by a put over its key.
+    pub(super) fn rob(&mut self, id: LeaseId, lock: LockIx) {
+        if self.robbed.len() < MOST_ROBBED || self.robbed.contains_key(&id) {
+            self.known.entry(id).or_default();
+            let locks = self.robbed.entry(id).or_default();
+            if !locks.contains(&lock) {
+                locks.push(lock);
+            }
+        }
+    }
+
+    /// The locks that were taken from a lease that is gone now.
+    pub(super) fn take_robbed(&mut self, id: LeaseId) -> Vec<LockIx> {
+        self.robbed.remove(&id).unwrap_or_default()
+    }
+
     /// Forgets leases without keys that nobody listed and nobody used for a while.
     pub(super) fn sweep(&mut self, now: Timestamp) {
         while let Some(&(since, id)) = self.idle.front() {
@@ -442,7 +464,8 @@ impl Leases {
                 return;
             }
             self.idle.pop_front();
-            if self.known.get(&id).is_some_and(|lease| lease.keys.is_empty() && !lease.listed) {
+            let idle = self.known.get(&id).is_some_and(|lease| lease.keys.is_empty() && !lease.listed);
+            if idle && !self.robbed.contains_key(&id) {
                 self.forget(id);
             }
         }
@@ -463,9 +486,11 @@ impl Leases {
                 })
                 .listed = true;
         }
-        // A lease with keys that a lagging member does not list is still one.
-        let gone: Vec<LeaseId> =
-            self.known.iter().filter(|(_, lease)| !lease.listed && lease.keys.is_empty()).map(|(&id, _)| id).collect();
+        // A lease with keys that a lagging member does not list is still one. Of one that was robbed
+        // the leader has to say that it is gone.
+        let is_gone =
+            |(id, lease): &(&LeaseId, &Lease)| !lease.listed && lease.keys.is_empty() && !self.robbed.contains_key(*id);
+        let gone: Vec<LeaseId> = self.known.iter().filter(is_gone).map(|(&id, _)| id).collect();
         for id in gone {
             self.forget(id);
         }

@@ -4,7 +4,7 @@
 //! believing that it holds, on a lease that lives. Some programs renew a lock by putting it anew
 //! on a fresh lease; there the value says that it is still the same client.
 
-use crate::domain::{LeaseId, Revision};
+use crate::domain::{LeaseId, Revision, Timestamp};
 use crate::layout::value::decode;
 use crate::layout::{Family, ValueKind};
 
@@ -28,6 +28,8 @@ pub struct Theft {
     pub former_lease: LeaseId,
     /// Who held, by the value.
     pub former: String,
+    /// When it was learnt that the former lease is gone: its client's session ended.
+    pub former_gone: Option<Timestamp>,
     /// The lease of the one who holds now.
     pub lease: LeaseId,
     /// Who holds now, by the value.
@@ -47,6 +49,7 @@ impl Theft {
             since: intake.since(),
             former_lease: former.lease,
             former: before,
+            former_gone: None,
             lease: now.lease,
             owner: after,
         })

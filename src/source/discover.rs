@@ -23,6 +23,7 @@ use super::cover::{Cover, KUBERNETES_LEASES};
 use super::live::{Contact, Wish};
 use super::out::{Out, Stopped};
 use super::poll::{ANSWER, Burst, IN_FLIGHT, Patience};
+use super::silence::Silence;
 use crate::domain::{KeyRange, LeaseId};
 use crate::event::{Denied, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, PortError, Range, Want};
@@ -333,10 +334,15 @@ impl Finder {
         let directories = self.cover.uncounted().into_iter().map(|path| KeyRange::prefix(&path)).collect();
         let mut counts = counts(client, directories);
         let mut failed = None;
+        let mut silence = Silence::default();
         while let Some((directory, counted)) = counts.next().await {
+            let is_enough = silence.is_enough_after(&counted);
             match counted {
                 Ok(keys) => self.cover.counted(directory.start.as_bytes(), keys.unwrap_or(0)),
                 Err(error) => failed = Some(error),
+            }
+            if is_enough {
+                break;
             }
         }
         failed.map_or(Ok(()), Err)

@@ -6,6 +6,7 @@ use futures::stream::FuturesUnordered;
 use super::discover::Finder;
 use super::list::{Lister, Read};
 use super::poll::{ANSWER, Burst, Patience};
+use super::silence::is_silence;
 use super::{SourceError, Watching, members};
 use crate::domain::{KeyRange, LeaseId};
 use crate::event::{LeasePollCost, Observation, Stamped};
@@ -119,8 +120,26 @@ async fn read(
     Ok(())
 }
 
+/// What came of asking leases how long they live.
+#[derive(Clone, Debug)]
+pub struct Polled {
+    /// What it cost.
+    pub cost: LeasePollCost,
+    /// Why the first question that failed did.
+    pub why: Option<PortError>,
+}
+
+impl Polled {
+    /// Whether not one of them was answered, not even by a refusal: who is asked more will not
+    /// answer either.
+    pub fn is_silence(&self) -> bool {
+        self.cost.failed == self.cost.asked && self.why.as_ref().is_some_and(is_silence)
+    }
+}
+
 /// Asks leases how long they live, of the leader where it can be reached: a `LeaseTtl` each and
-/// at the end `LeasesPolled`. An answer that does not come in a second, twice, is counted as failed.
+/// at the end `LeasesPolled`. An answer that does not come in a second, twice, is counted as failed;
+/// after a few of these in a row the rest is not asked and counted so too.
 pub async fn poll_leases(
     pool: &Pool,
     connected: &Connected,
@@ -128,7 +147,7 @@ pub async fn poll_leases(
     with_keys: bool,
     clock: &Clock,
     sink: &mut impl FnMut(Stamped<Observation>),
-) -> LeasePollCost {
+) -> Polled {
     let mut tell = |what| sink(Stamped { at: clock.now(), what });
     let leader = leader(pool, connected).await;
     let client = leader.as_ref().unwrap_or(&connected.client);
@@ -136,9 +155,9 @@ pub async fn poll_leases(
     while let Some(ttl) = burst.next().await {
         tell(Observation::LeaseTtl(ttl));
     }
-    let (cost, _) = burst.end();
+    let (cost, why) = burst.end();
     tell(Observation::LeasesPolled(cost));
-    cost
+    Polled { cost, why }
 }
 
 /// A connection to the leader, unless the one there is goes to it or it cannot be reached.

@@ -8,12 +8,13 @@ use std::convert::Infallible;
 use std::time::Duration;
 
 use futures::StreamExt;
-use futures::stream::{BoxStream, iter};
+use futures::stream::{BoxStream, empty, iter};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::live::{Contact, Leadership};
 use super::out::{Out, Stopped};
+use super::silence::Silence;
 use crate::domain::{LeaseId, Member, Millis};
 use crate::event::{LeasePollCost, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, Pool, PortError, TimeToLive};
@@ -53,7 +54,9 @@ pub(super) struct Burst {
     answers: BoxStream<'static, (LeaseId, Result<TimeToLive, PortError>)>,
     start: Instant,
     asked: u32,
+    answered: u32,
     failed: u32,
+    silence: Silence,
     why: Option<PortError>,
 }
 
@@ -78,14 +81,18 @@ impl Burst {
             })
             .buffer_unordered(IN_FLIGHT)
             .boxed();
-        Self { answers, start: Instant::now(), asked, failed: 0, why: None }
+        Self { answers, start: Instant::now(), asked, answered: 0, failed: 0, silence: Silence::default(), why: None }
     }
 
-    /// The next answer, as they come; `None` when none is to come any more.
+    /// The next answer, as they come; `None` when none is to come any more. When a few in a row got
+    /// no answer the rest is not asked and counts as failed.
     pub async fn next(&mut self) -> Option<LeaseTtl> {
         loop {
-            match self.answers.next().await? {
-                (lease, Ok(told)) => {
+            let (lease, came) = self.answers.next().await?;
+            let is_enough = self.silence.is_enough_after(&came);
+            match came {
+                Ok(told) => {
+                    self.answered += 1;
                     return Some(LeaseTtl {
                         lease,
                         granted: told.granted,
@@ -94,10 +101,14 @@ impl Burst {
                         term: told.term,
                     });
                 }
-                (_, Err(error)) => {
+                Err(error) => {
                     self.failed += 1;
                     self.why.get_or_insert(error);
                 }
+            }
+            if is_enough {
+                self.failed = self.asked - self.answered;
+                self.answers = empty().boxed();
             }
         }
     }

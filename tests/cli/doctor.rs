@@ -1,7 +1,10 @@
 //! `doctor`: what its exit code says.
 
 use crate::store::{Store, on};
-use crate::support::etcd::newest;
+use serde_json::Value;
+
+use crate::rights::guarded;
+use crate::support::etcd::{Cluster, newest};
 
 #[test]
 fn what_is_found_decides_how_it_ends_whether_somebody_reads_it_or_not() {
@@ -20,4 +23,82 @@ fn what_is_found_decides_how_it_ends_whether_somebody_reads_it_or_not() {
     let mut unread = doctor().start();
     drop(unread.child().stdout.take());
     unread.end().expect(8);
+}
+
+/// Three members and more leases than can be waited for one after the other.
+fn crowded(test: &str) -> Option<Cluster> {
+    let cluster = newest(test)?.cluster().members(3).start();
+    let mut store = Store::of(&cluster);
+    for lease in 0..400 {
+        store.join(&format!("/jobs/{}", lease / 2), 0x1000 + lease, 600);
+    }
+    Some(cluster)
+}
+
+fn codes(document: &Value) -> Vec<&str> {
+    document["findings"].as_array().unwrap().iter().map(|finding| finding["code"].as_str().unwrap()).collect()
+}
+
+#[test]
+fn without_a_quorum_that_is_found_before_anybody_waits_for_each_lease() {
+    let Some(cluster) = crowded("doctor: without a quorum") else { return };
+    cluster.pause(0);
+    cluster.pause(1);
+    for prefix in [&[][..], &["--prefix", "/jobs/"]] {
+        let ended = on(&cluster, [prefix, &["doctor", "-w", "json"]].concat()).run().expect(8);
+        let document: Value = serde_json::from_slice(&ended.stdout).unwrap();
+        assert_eq!(codes(&document)[0], "no-quorum", "{document}");
+        assert_eq!(document["complete"], false, "{document}");
+        assert!(!ended.stderr.contains("nothing is wrong"), "{}", ended.stderr);
+        assert!(ended.stderr.contains("no answer: "), "{}", ended.stderr);
+    }
+    // The other commands that look once do not wait for each lease either.
+    for command in [&["ls"][..], &["leases"], &["show", "--tree"]] {
+        on(&cluster, command).run().expect(1);
+    }
+    let ended = on(&cluster, ["leases", "--prefix", "/jobs/"]).run().expect(0);
+    assert_eq!(ended.text().lines().count(), 400);
+    assert!(ended.stderr.contains("400 leases did not tell how long they live"), "{}", ended.stderr);
+}
+
+#[test]
+fn members_that_come_back_meanwhile_make_no_all_clear_of_what_was_not_read() {
+    let Some(cluster) = crowded("doctor: members that come back") else { return };
+    cluster.pause(0);
+    cluster.pause(1);
+    let run = on(&cluster, ["doctor", "-w", "json"]).start();
+    cluster.resume(0);
+    cluster.resume(1);
+    let ended = run.end();
+    let document: Value = serde_json::from_slice(&ended.stdout).unwrap();
+    let wrong = document["findings"].as_array().unwrap().iter().any(|finding| finding["severity"] == "error");
+    assert_eq!(ended.code == Some(0), document["complete"] == true && !wrong, "{document}");
+}
+
+#[test]
+fn a_role_for_one_prefix_is_told_what_it_cannot_see_and_is_no_failure() {
+    let Some(cluster) = guarded("doctor: a role for one prefix") else { return };
+    let ann = |arguments: &[&str]| on(&cluster, [&["--user", "ann:annpw"], arguments, &["doctor"]].concat());
+    let ended = ann(&["--prefix", "/open/"]).run().expect(0);
+    assert!(!ended.stderr.contains("no answer"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("not seen: "), "{}", ended.stderr);
+    let ended = ann(&["--prefix", "/open/", "--prefix", "/secret/"]).run().expect(0);
+    assert!(ended.text().starts_with("warn\tdenied\t"), "{}", ended.text());
+    assert!(ended.stderr.contains("prefix /secret/ may not be read by user ann"), "{}", ended.stderr);
+    let ended = ann(&["--prefix", "/secret/"]).run().expect(8);
+    assert!(ended.text().starts_with("error\tdenied\t"), "{}", ended.text());
+}
+
+#[test]
+fn one_look_says_in_a_line_that_it_cannot_see_renewals() {
+    let Some(version) = newest("doctor: one look and renewals") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    store.join("/jobs/a", 0x1000, 60);
+    store.join("/jobs/a", 0x2000, 60);
+    let ended = on(&cluster, ["doctor"]).run().expect(0);
+    let lines: Vec<_> = ended.stderr.lines().filter(|line| line.contains("renewed")).collect();
+    assert_eq!(lines, ["not seen: whether 2 leases are renewed: one look cannot tell; --for 30s watches them"]);
+    let ended = on(&cluster, ["doctor", "--for", "1s"]).run().expect(0);
+    assert!(ended.stderr.contains("watched for 1s; long-hold tells of it from --for 12s on"), "{}", ended.stderr);
 }

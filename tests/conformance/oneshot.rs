@@ -175,7 +175,7 @@ fn leases_are_asked_of_the_leader_in_one_burst() {
             let (pool, connected) = connected(&[cluster.endpoint(n)]).await;
             let mut seen = Vec::new();
             let mut sink = |stamped: Stamped<Observation>| seen.push(stamped.what);
-            let cost = source::poll_leases(&pool, &connected, &leases, false, &clock(), &mut sink).await;
+            let cost = source::poll_leases(&pool, &connected, &leases, false, &clock(), &mut sink).await.cost;
             assert_eq!((cost.asked, cost.failed), (41, 0), "{kind}");
             assert_eq!(seen.pop(), Some(Observation::LeasesPolled(cost)));
             let told = |what: &Observation| match what {

@@ -4,7 +4,7 @@ use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
 use super::{Each, Head, Hex, Style, Text, rfc3339};
-use crate::cli::unseen::Unseen;
+use crate::cli::unseen::{Unseen, is_complete};
 use crate::domain::{Key, Sentence, Value};
 use crate::model::{self, Diagnosis, Facts};
 use crate::view::text;
@@ -30,6 +30,7 @@ impl Serialize for Doctor<'_> {
             findings: F,
             denied: D,
             unseen: &'a [Unseen],
+            complete: bool,
         }
         let Self { facts, diagnosis, unseen, style } = *self;
         Document {
@@ -37,6 +38,7 @@ impl Serialize for Doctor<'_> {
             findings: Each(|| diagnosis.findings().iter().map(|finding| Finding::of(finding, style))),
             denied: Each(|| facts.link.denied.iter().map(|denied| super::lock::Denied::of(denied, style))),
             unseen,
+            complete: is_complete(unseen),
         }
         .serialize(to)
     }

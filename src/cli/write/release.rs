@@ -28,6 +28,7 @@ pub async fn plan(args: &ReleaseArgs, config: &Config) -> Result<(Plan, Reading)
     };
     let lease = reading.facts().key(&key).map(|key| key.lease()).filter(|lease| !lease.is_none());
     reading.poll(lease).await;
+    reading.say_unanswered();
     let facts = reading.facts();
     let Some(view) = facts.key(&key) else { return Err(show::not_found(facts, &name)) };
     let write = Write::Release { lock: Key::from(&*name), key: key.clone(), create_revision: view.token() };

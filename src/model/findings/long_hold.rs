@@ -19,7 +19,7 @@ pub(super) const RULE: Rule = Rule {
 const FEW: usize = 5;
 
 /// A hold this short is never long.
-const SHORT: Millis = Millis(10_000);
+pub(super) const SHORT: Millis = Millis(10_000);
 
 fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     if !lock.has_etcd_leases() || leads(lock) {
@@ -80,6 +80,7 @@ const LEADERS: [&str; 3] = ["vault", "dolphinscheduler", "mayastor"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::Diagnosis;
     use crate::model::findings::bench::Bench;
 
     fn severity(bench: &Bench) -> Option<Severity> {
@@ -130,6 +131,23 @@ mod tests {
         assert_eq!(bench.told("long-hold"), [told]);
         bench.delete(&["/jobs/a/20"]);
         assert_eq!(severity(&bench), None, "nobody waits");
+    }
+
+    #[test]
+    fn who_watches_for_a_short_time_is_told_of_those_who_wait_all_the_time() {
+        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+        bench.ttl(0x10, 30, 22);
+        bench.pass(6_000);
+        bench.ttl(0x10, 30, 28);
+        bench.pass(5_700);
+        let found = |thresholds: &Thresholds| {
+            let diagnosis = Diagnosis::of(bench.model.live(), thresholds);
+            diagnosis.findings().iter().any(|finding| finding.code == "long-hold")
+        };
+        let usual = Thresholds::default();
+        assert!(!found(&usual));
+        assert!(found(&usual.while_watched(Millis(12_000))));
+        assert!(!found(&usual.while_watched(Millis(18_000))), "they did not wait for most of that");
     }
 
     #[test]

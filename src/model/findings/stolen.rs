@@ -6,8 +6,8 @@ use crate::model::LockView;
 
 pub(super) const RULE: Rule = Rule {
     code: "stolen",
-    severities: &[Severity::Error],
-    when: "the key that is a lock was put again by another client on another lease, without being deleted before",
+    severities: &[Severity::Error, Severity::Info],
+    when: "the key that is a lock was put again by another client on another lease, without being deleted before; an info once the former lease is gone, because its client's session has ended then",
     why: "Nobody told the one who held before: two clients may believe that they hold, and both have the same fencing token.",
     advice: "Stop one of the two. Clients must create the key in a transaction that fails when it exists.",
     source: "etcd `client/v3/concurrency/key.go`; etcd3-py takes a lock by comparing its value; etcd-io/etcd 10811",
@@ -17,10 +17,19 @@ pub(super) const RULE: Rule = Rule {
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     let Some(theft) = lock.history().and_then(|history| history.theft.as_ref()) else { return };
     let Some(holder) = lock.holders().find(|holder| holder.token() == theft.token) else { return };
-    let words = if theft.lease.is_none() {
-        "{owner} put over {key} at revision {revision} with no lease, while {former} held it on lease {former_lease}"
-    } else {
-        "{owner} put over {key} at revision {revision} on lease {lease}, while {former} held it on lease {former_lease}"
+    let words = match (theft.lease.is_none(), theft.former_gone.is_some()) {
+        (true, false) => {
+            "{owner} put over {key} at revision {revision} with no lease, while {former} held it on lease {former_lease}"
+        }
+        (false, false) => {
+            "{owner} put over {key} at revision {revision} on lease {lease}, while {former} held it on lease {former_lease}"
+        }
+        (true, true) => {
+            "{owner} put over {key} at revision {revision} with no lease, while {former} held it on lease {former_lease}, which is gone now"
+        }
+        (false, true) => {
+            "{owner} put over {key} at revision {revision} on lease {lease}, while {former} held it on lease {former_lease}, which is gone now"
+        }
     };
     let evidence = Sentence::new(words)
         .with("owner", theft.owner.clone())
@@ -29,19 +38,19 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         .with("lease", theft.lease)
         .with("former", theft.former.clone())
         .with("former_lease", theft.former_lease);
-    let remedy = remedy::revoke(theft.former_lease);
-    found.add(
-        Finding::new(Severity::Error, evidence, remedy)
-            .lock(lock.name())
-            .lease(theft.lease)
-            .lease(theft.former_lease)
-            .key(holder.key())
-            .since(Some(theft.since)),
-    );
+    let finding = if theft.former_gone.is_some() {
+        Finding::new(Severity::Info, evidence, remedy::show(lock.name())).lock(lock.name()).lease(theft.lease)
+    } else {
+        let finding = Finding::new(Severity::Error, evidence, remedy::revoke(theft.former_lease));
+        finding.lock(lock.name()).lease(theft.lease).lease(theft.former_lease)
+    };
+    found.add(finding.key(holder.key()).since(Some(theft.since)));
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::{LeaseId, Term};
+    use crate::event::{LeaseTtl, Observation};
     use crate::model::findings::scene::Scene;
 
     #[test]
@@ -64,6 +73,31 @@ mod tests {
         scene.delete("/cron/lock/nightly");
         scene.put("/cron/lock/nightly", 2, "worker-2");
         assert_eq!(scene.codes(), [""; 0]);
+    }
+
+    #[test]
+    fn a_theft_from_a_lease_that_is_gone_for_certain_is_no_error_any_more() {
+        let mut scene = Scene::of_three();
+        scene.put("/cron/lock/nightly", 1, "worker-1");
+        scene.put("/cron/lock/nightly", 2, "worker-2");
+        scene.observe(Observation::LeaseTtl(answer(1, 30, 12)));
+        assert_eq!(scene.codes(), ["stolen"]);
+        // A member that lags, or the mere passing of time, makes nothing certain.
+        scene.observe(Observation::LeaseList(vec![LeaseId(2)]));
+        scene.pass(10 * 60_000);
+        assert!(scene.codes().contains(&"stolen"));
+        assert!(scene.model.live().leases().contains(LeaseId(1)), "it is asked until that is known");
+        scene.observe(Observation::LeaseTtl(answer(1, 0, -1)));
+        assert!(!scene.codes().contains(&"stolen") && scene.infos().contains(&"stolen"), "{:?}", scene.infos());
+        assert!(scene.evidence("stolen").ends_with("held it on lease 1, which is gone now"));
+        assert_eq!(scene.remedy("stolen"), "lockscope show /cron/lock/nightly");
+        assert!(!scene.model.live().leases().contains(LeaseId(1)));
+        scene.put("/cron/lock/nightly", 3, "worker-3");
+        assert!(scene.codes().contains(&"stolen"), "another theft is another matter");
+    }
+
+    fn answer(lease: i64, granted: i64, remaining: i64) -> LeaseTtl {
+        LeaseTtl { lease: LeaseId(lease), granted, remaining, keys: None, term: Term(4) }
     }
 
     #[test]

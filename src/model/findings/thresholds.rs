@@ -3,6 +3,8 @@
 
 use crate::domain::Millis;
 
+use super::long_hold::SHORT;
+
 /// From when on something counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Thresholds {
@@ -51,6 +53,26 @@ impl Thresholds {
     pub const fn at_one_look(self) -> Self {
         Self { leaderless: Millis(0), silent: Millis(0), link_lost: Millis(0), ..self }
     }
+
+    /// The same for watching so long: others that wait behind a client that renews for nearly all of
+    /// that time are worth knowing of, although they would be told later elsewhere.
+    #[must_use]
+    pub fn while_watched(self, length: Millis) -> Self {
+        Self { kept_waiting: self.kept_waiting.min(seen_through(length)), ..self }
+    }
+
+    /// When watching for so long is too short to tell of others that wait behind a client that
+    /// renews: how long it takes.
+    pub fn too_short_for_waits(&self, watched: Millis) -> Option<Millis> {
+        let least = self.kept_waiting.max(SHORT);
+        (seen_through(watched) < least).then(|| Millis(least.0 + least.0 / 5))
+    }
+}
+
+/// What of a time of watching is left for what was there at first, which is known a moment after
+/// the beginning only.
+const fn seen_through(watched: Millis) -> Millis {
+    Millis(watched.0 - watched.0 / 6)
 }
 
 impl Default for Thresholds {
@@ -75,5 +97,27 @@ impl Default for Thresholds {
             stuck: Millis(10 * 60_000),
             stuck_longest: 20,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whoever_watches_for_a_short_time_is_told_of_waits_as_long_as_that_but_of_no_short_ones() {
+        let usual = Thresholds::default();
+        for (watched, kept_waiting, takes) in
+            [(5, 4_167, Some(12_000)), (12, 10_000, None), (18, 15_000, None), (60, 20_000, None)]
+        {
+            let watched = Millis::from_secs(watched);
+            let then = usual.while_watched(watched);
+            assert_eq!(
+                (then.kept_waiting.0, then.too_short_for_waits(watched).map(|takes| takes.0)),
+                (kept_waiting, takes)
+            );
+        }
+        assert_eq!(usual.too_short_for_waits(Millis(13_001)), Some(Millis(24_000)));
+        assert!((12_000..30_000).all(|ms| usual.while_watched(Millis(ms)).too_short_for_waits(Millis(ms)).is_none()));
     }
 }
