@@ -16,12 +16,13 @@ mod terminal;
 use std::fs;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::thread;
 
 use clap::Parser;
 use color_eyre::Result;
-use color_eyre::eyre::{WrapErr as _, ensure};
+use color_eyre::eyre::{WrapErr as _, bail, ensure};
 
-use scenes::{SCENES, Studio};
+use scenes::{SCENES, Scene, Studio};
 
 #[derive(Parser)]
 #[command(name = "demo/pictures", about = "Makes the pictures in assets/ by running lockscope")]
@@ -58,19 +59,37 @@ fn make(arguments: Arguments) -> Result<()> {
         format!("{} is not there; `cargo build --release` makes it", arguments.lockscope.display())
     })?;
     let studio = Studio { program, in_short: arguments.check, stills: arguments.stills };
-    for scene in SCENES {
-        if !arguments.pictures.is_empty() && !arguments.pictures.iter().any(|name| name == scene.name) {
-            continue;
-        }
-        let drawn = (scene.make)(&studio).wrap_err(scene.name)?;
-        svg::well_formed(&drawn).wrap_err(scene.name)?;
-        let bytes = drawn.len();
-        ensure!(bytes <= scene.at_most, "{}: {bytes} bytes, more than {}", scene.name, scene.at_most);
+    let wanted =
+        |scene: &&Scene| arguments.pictures.is_empty() || arguments.pictures.iter().any(|name| name == scene.name);
+    let scenes: Vec<&Scene> = SCENES.iter().filter(wanted).collect();
+    if arguments.check {
+        return check(&studio, &scenes);
+    }
+    for scene in scenes {
+        let drawing = draw(&studio, scene)?;
         let file = arguments.into.join(scene.name).with_extension("svg");
-        if !arguments.check {
-            fs::write(&file, drawn).wrap_err_with(|| format!("writing {}", file.display()))?;
-        }
-        println!("{}\t{bytes}", file.display());
+        println!("{}\t{}", file.display(), drawing.len());
+        fs::write(&file, drawing).wrap_err_with(|| format!("writing {}", file.display()))?;
     }
     Ok(())
+}
+
+/// All at once: they mostly wait, and nobody will look at how smoothly they move.
+fn check(studio: &Studio, scenes: &[&Scene]) -> Result<()> {
+    let drawings: Vec<Result<String>> = thread::scope(|scope| {
+        let drawn: Vec<_> = scenes.iter().map(|scene| scope.spawn(|| draw(studio, scene))).collect();
+        drawn.into_iter().map(|scene| scene.join().unwrap_or_else(|_| bail!("a scene failed"))).collect()
+    });
+    for (scene, drawing) in scenes.iter().zip(drawings) {
+        println!("{}\t{} bytes", scene.name, drawing?.len());
+    }
+    Ok(())
+}
+
+fn draw(studio: &Studio, scene: &Scene) -> Result<String> {
+    let drawing = (scene.make)(studio).wrap_err(scene.name)?;
+    svg::well_formed(&drawing).wrap_err(scene.name)?;
+    let bytes = drawing.len();
+    ensure!(bytes <= scene.at_most, "{}: {bytes} bytes, more than {}", scene.name, scene.at_most);
+    Ok(drawing)
 }

@@ -30,10 +30,11 @@ pub struct Studio {
 }
 
 /// All pictures.
-pub const SCENES: [Scene; 6] = [
+pub const SCENES: [Scene; 7] = [
     Scene { name: "dashboard", at_most: 80_000, make: dashboard },
     Scene { name: "light", at_most: 80_000, make: light },
     Scene { name: "stuck-lock", at_most: 80_000, make: stuck_lock },
+    Scene { name: "release", at_most: 80_000, make: release },
     Scene { name: "lanes", at_most: 80_000, make: lanes },
     Scene { name: "raft", at_most: 80_000, make: raft },
     Scene { name: "leader-kill", at_most: 400_000, make: leader_kill },
@@ -55,12 +56,13 @@ fn light(studio: &Studio) -> Result<String> {
 /// The Locks screen of a cluster at work, with a client that died a moment ago.
 fn locks(studio: &Studio, theme: &str) -> Result<Frame> {
     let stage = Stage::new(&studio.program)?;
-    for client in 1..=0x18 {
+    for client in 1..=0x1a {
         stage.alive(LEASE + client, 12)?;
     }
     let dead = 0x40;
-    stage.dead(LEASE + dead, 30)?;
-    let queues: [(&str, &[i64]); 8] = [
+    stage.dead(LEASE + dead, 20)?;
+    stage.put("/jobs/import/694d82254d5fa2f7", "", 0)?;
+    let queues: [(&str, &[i64]); 9] = [
         ("/jobs/ledger", &[1, 2, 3, 4]),
         ("/jobs/reindex", &[dead, 5, 6]),
         ("/jobs/billing", &[7, 8, 2]),
@@ -68,6 +70,7 @@ fn locks(studio: &Studio, theme: &str) -> Result<Frame> {
         ("/jobs/cache/warm-up", &[0xb, 0xc, 0xd]),
         ("/jobs/backup/eu-1", &[0xe]),
         ("/jobs/backup/us-2", &[0xf, 0x10]),
+        ("/jobs/import", &[0x19, 0x1a]),
         ("/locks/migrate", &[0x11, 0x12, 0x13, 0x14, 0x15]),
     ];
     for (lock, clients) in queues {
@@ -79,7 +82,7 @@ fn locks(studio: &Studio, theme: &str) -> Result<Frame> {
         stage.enqueue("/election/scheduler", LEASE + client, candidate)?;
     }
     let arguments = ["--endpoints", stage.endpoints(), "--theme", theme, "--reduce-motion"];
-    let terminal = Terminal::start(&studio.program, &arguments, (110, 30))?;
+    let terminal = Terminal::start(&studio.program, &arguments, (110, 28))?;
     terminal.shows("/jobs/ledger")?;
     for (lock, client) in [("/jobs/ledger", 1), ("/jobs/ledger", 2), ("/jobs/billing", 7), ("/jobs/ledger", 3)] {
         stage.pass_on(lock, LEASE + client)?;
@@ -87,27 +90,55 @@ fn locks(studio: &Studio, theme: &str) -> Result<Frame> {
     terminal.shows("holder-not-renewing")
 }
 
-/// A lock that nothing will ever free, and the dialog that would.
+/// A lock that nothing will ever free: who waits for whom, and why.
 fn stuck_lock(studio: &Studio) -> Result<String> {
-    let stage = Stage::new(&studio.program)?;
-    for client in 1..=3 {
-        stage.alive(LEASE + client, 12)?;
-    }
-    stage.put("/jobs/reindex/694d82254d5fa2f7", "", 0)?;
-    for client in 1..=3 {
-        stage.enqueue("/jobs/reindex", LEASE + client, "")?;
-    }
-    let arguments = ["--endpoints", stage.endpoints(), "--theme", "dark", "--reduce-motion"];
-    let mut terminal = Terminal::start(&studio.program, &arguments, (110, 32))?;
-    terminal.shows("holder-without-lease")?;
-    terminal.keys("2")?;
-    terminal.shows("Findings")?;
+    let stage = with_a_stuck_lock(studio)?;
+    let (_terminal, frame) = the_stuck_lock(studio, &stage)?;
+    let title = "lockscope: a lock that never frees by itself, its queue and what helps";
+    Ok(still(&frame, &Caption { title, ground: Ground::Dark }))
+}
+
+/// What releasing it would do, before it is done.
+fn release(studio: &Studio) -> Result<String> {
+    let stage = with_a_stuck_lock(studio)?;
+    let (mut terminal, _) = the_stuck_lock(studio, &stage)?;
     terminal.keys("D")?;
     let frame = terminal.shows("to delete the key")?;
-    Ok(still(
-        &frame,
-        &Caption { title: "lockscope: a lock without a lease, and what releasing it would do", ground: Ground::Dark },
-    ))
+    let title = "lockscope: what releasing a lock would take along, asked for before it is done";
+    Ok(still(&frame, &Caption { title, ground: Ground::Dark }))
+}
+
+/// Three clients in a queue, behind a key that no lease will ever delete.
+fn with_a_stuck_lock(studio: &Studio) -> Result<Stage> {
+    let stage = Stage::new(&studio.program)?;
+    for client in 1..=4 {
+        stage.alive(LEASE + client, 6)?;
+    }
+    for client in 1..=2 {
+        stage.enqueue("/jobs/reindex", LEASE + client, "")?;
+    }
+    stage.put("/jobs/reindex/694d82254d5fa2f7", "", 0)?;
+    for client in 3..=4 {
+        stage.enqueue("/jobs/reindex", LEASE + client, "")?;
+    }
+    Ok(stage)
+}
+
+/// Its screen, once it has seen that the clients are alive.
+fn the_stuck_lock(studio: &Studio, stage: &Stage) -> Result<(Terminal, Frame)> {
+    let arguments = ["--endpoints", stage.endpoints(), "--theme", "dark", "--reduce-motion"];
+    let mut terminal = Terminal::start(&studio.program, &arguments, (110, 28))?;
+    terminal.shows("/jobs/reindex")?;
+    terminal.keys("2")?;
+    terminal.shows("Queue")?;
+    for client in 1..=2 {
+        stage.pass_on("/jobs/reindex", LEASE + client)?;
+    }
+    let frame = terminal.until("a finding, and renewals of four leases", |screen| {
+        let text = screen.contents();
+        text.contains("holder-without-lease") && text.matches("renewed ").count() >= 4
+    })?;
+    Ok((terminal, frame))
 }
 
 /// Two clients that believe that they hold, and the fencing token that stops the late one.
@@ -123,33 +154,44 @@ fn lanes(studio: &Studio) -> Result<String> {
 
 /// A node that stands for election.
 fn raft(studio: &Studio) -> Result<String> {
-    let arguments = ["demo", "leader-failover", "--seed", "7", "--theme", "dark", "--speed", "0.5"];
-    let mut terminal = Terminal::start(&studio.program, &arguments, (120, 36))?;
+    let mut terminal = Terminal::start(&studio.program, &SLOW_MESSAGES, (120, 36))?;
     terminal.shows("HOLDS")?;
-    terminal.keys("r")?;
-    terminal.shows("candidate")?;
+    kill_the_leader(&mut terminal)?;
     terminal.keys("f")?;
     let frame = terminal.shows("FROZEN")?;
     Ok(still(&frame, &Caption { title: "lockscope: an election of the embedded Raft cluster", ground: Ground::Dark }))
 }
 
+/// The demo with messages that can be followed.
+const SLOW_MESSAGES: [&str; 7] = ["demo", "--seed", "7", "--delay", "20ms", "--theme", "dark"];
+
+/// On the screen of the members, at a tenth of the speed, until one stands for election.
+fn kill_the_leader(terminal: &mut Terminal) -> Result<()> {
+    terminal.keys("r[[[")?;
+    terminal.shows("×0.10")?;
+    terminal.keys("K")?;
+    // The sign of who has raised its term; one that only asks whether it could win has another.
+    terminal.shows("▲")?;
+    Ok(())
+}
+
 /// The leader is killed, another is elected, and the lock goes on from hand to hand.
 fn leader_kill(studio: &Studio) -> Result<String> {
-    let arguments = ["demo", "--seed", "7", "--theme", "dark"];
-    let mut terminal = Terminal::start(&studio.program, &arguments, (100, 30))?;
+    let mut terminal = Terminal::start(&studio.program, &SLOW_MESSAGES, (100, 30))?;
     terminal.shows("HOLDS")?;
+    // The box with hints goes with the first key.
+    terminal.keys("F")?;
+    terminal.shows("passes to")?;
     let pace = Duration::from_millis(250);
     let scene = |length: u64| Duration::from_millis(if studio.in_short { 500 } else { length });
     terminal.roll();
-    terminal.passes(scene(3_500))?;
-    terminal.keys("r")?;
-    terminal.shows("Raft")?;
+    terminal.passes(scene(3_000))?;
+    kill_the_leader(&mut terminal)?;
+    terminal.shows("leads since")?;
     terminal.passes(scene(1_000))?;
-    terminal.keys("K")?;
-    terminal.shows("candidate")?;
-    terminal.passes(scene(3_500))?;
-    terminal.keys("5")?;
-    terminal.passes(scene(3_500))?;
+    terminal.keys("]]]5")?;
+    terminal.shows("What happened")?;
+    terminal.passes(scene(3_000))?;
     let film = Film::of(&terminal.cut(), pace);
     let caption =
         Caption { title: "lockscope: a leader is killed, another is elected, the lock goes on", ground: Ground::Dark };

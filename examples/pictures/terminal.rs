@@ -8,13 +8,13 @@ use std::time::{Duration, Instant};
 
 use color_eyre::Result;
 use color_eyre::eyre::{ensure, eyre};
-use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, SlavePty, native_pty_system};
+use portable_pty::{Child, CommandBuilder, MasterPty, PtySize, native_pty_system};
 use vt100::{Parser, Screen};
 
 use crate::frame::Frame;
 
 /// Nothing in a scene takes longer unless it fails.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(40);
 
 /// What the program sends behind each drawing of its screen: DEC private mode 2026 ends.
 const DRAWN: &[u8] = b"\x1b[?2026l";
@@ -25,7 +25,6 @@ pub struct Terminal {
     writer: Box<dyn Write + Send>,
     child: Box<dyn Child + Send + Sync>,
     _master: Box<dyn MasterPty + Send>,
-    _slave: Box<dyn SlavePty + Send>,
 }
 
 struct Shared {
@@ -62,7 +61,7 @@ impl Terminal {
         let shared = Arc::new(Shared { seen: Mutex::new(seen), changed: Condvar::new() });
         let watched = Arc::clone(&shared);
         thread::spawn(move || read(reader, &watched));
-        Ok(Self { shared, writer, child, _master: pair.master, _slave: pair.slave })
+        Ok(Self { shared, writer, child, _master: pair.master })
     }
 
     /// Types keys.
