@@ -22,6 +22,7 @@ pub struct Mark {
 
 /// How a character is drawn. `None` is the terminal's own colour.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "a terminal sets each of them apart from the others")]
 pub struct Ink {
     pub fore: Option<Rgb>,
     pub back: Option<Rgb>,

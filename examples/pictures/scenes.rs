@@ -185,13 +185,13 @@ fn leader_kill(studio: &Studio) -> Result<String> {
     let pace = Duration::from_millis(250);
     let scene = |length: u64| Duration::from_millis(if studio.in_short { 500 } else { length });
     terminal.roll();
-    terminal.passes(scene(3_000))?;
+    terminal.passes(scene(3_500))?;
     kill_the_leader(&mut terminal)?;
     terminal.shows("leads since")?;
-    terminal.passes(scene(1_000))?;
+    terminal.passes(scene(1_500))?;
     terminal.keys("]]]5")?;
     terminal.shows("What happened")?;
-    terminal.passes(scene(3_000))?;
+    terminal.passes(scene(3_500))?;
     let film = Film::of(&terminal.cut(), pace);
     let caption =
         Caption { title: "lockscope: a leader is killed, another is elected, the lock goes on", ground: Ground::Dark };

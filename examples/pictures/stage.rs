@@ -24,6 +24,7 @@ impl Stage {
     pub fn new(program: &Path) -> Result<Self> {
         let mut cluster = Command::new(program)
             .args(["cluster", "--members", "3", "--seed", "7"])
+            .env_clear()
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())

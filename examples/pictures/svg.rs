@@ -115,7 +115,7 @@ pub fn drawn(marks: &[Mark], row: u16, ground: Ground, classes: &mut Classes) ->
         }
         if ink.underlined {
             let line = y + BASE + 2;
-            lines.entry(stroke(fore, classes)).or_default().push_str(&format!("M{from} {line}.5H{to}"));
+            let _ = write!(lines.entry(stroke(fore, classes)).or_default(), "M{from} {line}.5H{to}");
         }
         let mut words: Vec<&Mark> = Vec::new();
         for mark in run {
@@ -145,10 +145,10 @@ pub fn drawn(marks: &[Mark], row: u16, ground: Ground, classes: &mut Classes) ->
         }
         write_words(&mut texts, &mut words, y, ground, classes);
     }
-    let paths = |paths: BTreeMap<String, String>| -> String {
-        paths.iter().map(|(class, data)| format!("<path class=\"{class}\" d=\"{data}\"/>")).collect()
-    };
-    behind + &paths(areas) + &paths(lines) + &texts
+    for (class, data) in areas.into_iter().chain(lines) {
+        let _ = write!(behind, "<path class=\"{class}\" d=\"{data}\"/>");
+    }
+    behind + &texts
 }
 
 /// Where a run ends, in columns.
@@ -208,7 +208,10 @@ impl Classes {
     pub fn style(&self) -> String {
         let mut rules: Vec<_> = self.names.iter().map(|(style, number)| (number, style)).collect();
         rules.sort();
-        rules.iter().map(|(number, style)| format!(".s{number}{{{style}}}\n")).collect()
+        rules.iter().fold(String::new(), |mut sheet, (number, style)| {
+            let _ = writeln!(sheet, ".s{number}{{{style}}}");
+            sheet
+        })
     }
 }
 
