@@ -58,6 +58,20 @@ mod tests {
     }
 
     #[test]
+    fn a_lone_key_is_told_alike_by_who_saw_its_waiters_and_by_who_comes_later() {
+        let mut bench = Bench::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
+        assert_eq!(bench.codes("/jobs/nl"), ["holder-without-lease"]);
+        bench.delete(&["/jobs/nl/20"]);
+        let later = bench.read_anew();
+        assert_eq!(later.codes("/jobs/nl"), ["holder-without-lease"]);
+        assert_eq!(later.codes("/jobs/nl"), bench.codes("/jobs/nl"));
+        assert_eq!(later.remedies("holder-without-lease"), bench.remedies("holder-without-lease"));
+        bench.put("/jobs/nl/f040a2285077ba19", "", 0);
+        let later = bench.read_anew();
+        assert_eq!((bench.codes("/jobs/nl"), later.codes("/jobs/nl")), (Vec::new(), Vec::new()), "digests");
+    }
+
+    #[test]
     fn who_waited_first_has_held_only_since_it_came_first() {
         let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
         bench.put("/vault/core/lock/20", "uuid", 0);
