@@ -26,7 +26,7 @@ pub fn short(lease: LeaseId, key: &[u8]) -> Cow<'_, str> {
 
 /// The name a value gives its client, if it gives one.
 pub fn named(key: &KeyView<'_>) -> Option<String> {
-    key.decoded().owner.filter(|owner| !owner.is_empty())
+    key.owner()
 }
 
 #[cfg(test)]
