@@ -223,6 +223,11 @@ impl<'a> LockView<'a> {
         self.has_etcd_leases() && self.holder().is_some_and(|holder| holder.lease().is_none())
     }
 
+    /// How many of a lease id's last digits tell all known leases apart.
+    pub const fn digits(&self) -> usize {
+        self.facts.leases.digits()
+    }
+
     /// Whether a lease leads to it: one of its keys has one. Locks that none leads to are found
     /// by those only who read their prefix.
     pub fn has_any_lease(&self) -> bool {

@@ -50,8 +50,8 @@ pub async fn plan(args: &ReleaseArgs, config: &Config) -> Result<(Plan, Reading)
     plan.notes.extend(notes(&view));
     if facts.lock_of(view.entry()).is_none() {
         let size = quantity(view.entry().value_len as usize, "byte");
-        let puts = view.entry().version;
-        plan.notes.push(format!("no known recipe writes it as the key of a lock: {size}, put {puts} times"));
+        let puts = quantity(usize::try_from(view.entry().version).unwrap_or(usize::MAX), "put");
+        plan.notes.push(format!("no known recipe writes it as the key of a lock: {size}, {puts} since it was created"));
     }
     Ok((plan, reading))
 }
