@@ -66,6 +66,7 @@ fn recognising(criterion: &mut Criterion) {
                 json,
                 json_with_lease: 0,
                 addresses: 0,
+                digests: 0,
             };
             group.bench_function(name, |bencher| bencher.iter(|| recognise_queue(black_box(&facts))));
         } else {

@@ -22,6 +22,7 @@ mod words;
 
 pub use place::place;
 pub use queue::recognise_queue;
+pub use segment::looks_like_digest;
 pub use single::recognise_single;
 pub use words::names_role;
 
@@ -206,6 +207,9 @@ pub struct QueueFacts<'a> {
     pub json_with_lease: u32,
     /// How many of them have an address for a value.
     pub addresses: u32,
+    /// How many other keys of the same parent have no lease and are named by hex of a lease's
+    /// length that no server made, see [`looks_like_digest`].
+    pub digests: u32,
 }
 
 /// A key that stands alone, with what its neighbours tell.

@@ -29,6 +29,7 @@ pub mod raft;
 pub mod rebuilt;
 mod retold;
 mod settle;
+mod tails;
 mod theft;
 pub mod timeline;
 pub mod ui;

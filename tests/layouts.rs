@@ -152,6 +152,7 @@ fn queue_facts<'a>(name: &'a [u8], members: &[(&'a Row, Placement)]) -> QueueFac
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),
         addresses: count(&[ValueKind::Address]),
+        digests: 0,
     }
 }
 

@@ -224,7 +224,7 @@ pub struct LsArgs {
 /// Arguments of `show`.
 #[derive(Args, Debug)]
 pub struct ShowArgs {
-    /// The lock's whole name; with --tree it may be left out
+    /// The lock's whole name, or that of any key; with --tree it may be left out
     #[arg(value_name = "LOCK", required_unless_present = "tree")]
     pub lock: Option<OsString>,
 
@@ -265,7 +265,8 @@ pub struct ReleaseArgs {
     /// The lock's whole name
     #[arg(value_name = "LOCK")]
     pub lock: OsString,
-    /// Delete this key of its queue instead of the holder's; --key KEY says the same where no --cert is
+    /// Delete this key of its queue instead of the holder's, or any other that lies under the name,
+    /// which may be the key itself; --key KEY says the same where no --cert is
     /// given, whose key that flag names otherwise
     // Not `key`: that is the global flag's id.
     #[arg(value_name = "KEY")]

@@ -13,6 +13,7 @@ use tracing::debug;
 
 use super::args::HistoryArgs;
 use super::exit::{Exit, Failure, say};
+use super::given::Given;
 use super::json::{self, Style};
 use super::reading::Reading;
 use super::show;
@@ -37,10 +38,10 @@ const SAY_EVERY: Duration = Duration::from_millis(500);
 /// # Errors
 /// When the cluster cannot be read, or there neither is nor was such a lock.
 pub async fn run(args: &HistoryArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    let spellings = show::spellings(args.lock.as_encoded_bytes(), config.output.hex);
+    let given = Given::of(args.lock.as_encoded_bytes(), config.output.hex);
     let mut reading = Reading::connect(config).await?;
     let mut denied = Vec::new();
-    for name in &spellings {
+    for name in given.names() {
         // A queue goes before a single key of the same name, as in `show`.
         for range in [KeyRange::prefix(&[name, &b"/"[..]].concat()), KeyRange::single(name)] {
             let mut printer = Printer::new(args, config, reading.cluster(), &mut *to);
@@ -52,9 +53,9 @@ pub async fn run(args: &HistoryArgs, config: &Config, to: &mut impl Write) -> Re
             }
         }
     }
-    let own = show::read(&mut reading, config, &spellings).await?;
+    let own = show::read(&mut reading, config, &given).await?;
     denied.extend(own);
-    Err(show::missing(&reading, &spellings, &denied))
+    Err(show::missing(&reading, &given, &denied))
 }
 
 /// What came of reading.
@@ -242,7 +243,7 @@ impl<'a, W: Write> Printer<'a, W> {
         }
         self.to.flush()?;
         if let Some(compacted) = past.compacted() {
-            say(format_args!("lockscope: etcd has nothing before revision {} any more: compacted", compacted.next()));
+            say(format_args!("lockscope: compacted at {compacted}: nothing older can be told"));
         }
         if self.told == 0 {
             let holders = match past.turns() {
@@ -250,8 +251,10 @@ impl<'a, W: Write> Printer<'a, W> {
                 [_] => "one client holds it",
                 _ => "several clients hold it",
             };
-            let since = past.since();
-            say(format_args!("lockscope: no handoff since revision {since}; {holders}"));
+            match past.first_told() {
+                Some(since) => say(format_args!("lockscope: no handoff since revision {since}; {holders}")),
+                None => say(format_args!("lockscope: there is no later revision; {holders}")),
+            }
         }
         Ok(())
     }

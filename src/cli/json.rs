@@ -32,7 +32,7 @@ pub use demo::{Run, Scenarios, recipe};
 pub use doctor::Doctor;
 pub use history::History;
 pub use lease::{LeaseKeys, Leases};
-pub use lock::{Locks, Show};
+pub use lock::{Locks, Lone, Show};
 pub use tree::{Forest, Tree};
 pub use watch::{Lines, cause, event, rfc3339};
 pub use write::Writing;
@@ -264,6 +264,13 @@ impl<'a> Key<'a> {
             value: style.text(whole_characters(&entry.value, entry.value_len)),
             value_size: entry.value_len,
         }
+    }
+}
+
+impl<'a> Key<'a> {
+    /// The same with more of its value than is kept.
+    pub const fn with_value(self, value: Text<'a>) -> Self {
+        Self { value, ..self }
     }
 }
 

@@ -14,12 +14,12 @@ use super::exit::{Exit, Failure, say};
 use super::show::KeysOfLeases;
 use super::unseen::Unseen;
 use crate::config::{Config, Tls};
-use crate::domain::{ClusterId, KeyRange, LeaseId, Member, Timestamp};
-use crate::event::{Denied, Event, LeaseTtl, Observation, Stamped};
 use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, Model, Ui};
+use crate::domain::{ClusterId, KeyRange, KeyValue, LeaseId, Member, Timestamp};
+use crate::event::{Denied, Event, LeaseTtl, ListPage, Observation, Stamped};
 use crate::port::pool::{Connected, Failed};
-use crate::port::{Client, Clock, Pool, PortError};
+use crate::port::{Client, Clock, Etcd as _, Pool, PortError, Range};
 use crate::runtime;
 use crate::source::{self, SourceError, Watching};
 use crate::update::update;
@@ -198,6 +198,28 @@ impl Reading {
         debug!(?watching, endpoint = self.connected.client.endpoint(), "reading");
         let Self { clock, connected, model, .. } = self;
         source::snapshot(connected, watching, clock, &mut |observed| feed(model, observed)).await
+    }
+
+    /// Reads one key, whatever it is, into what is known; `None` when there is none, or it may not
+    /// be read.
+    ///
+    /// # Errors
+    /// When the call fails for another reason.
+    pub async fn key(&mut self, key: &[u8]) -> Result<Option<KeyValue>, Failure> {
+        if key.is_empty() {
+            return Ok(None);
+        }
+        let range = KeyRange::single(key);
+        let serializable = self.connected.is_leaderless();
+        let page = match self.connected.client.range(Range { serializable, ..Range::of(range.clone()) }).await {
+            Ok(page) => page,
+            Err(PortError::Denied { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let (revision, keys) = (page.header.revision, page.keys);
+        let found = keys.first().cloned();
+        self.take(Observation::Listed(ListPage { range, revision, keys, first: true, last: true }));
+        Ok(found)
     }
 
     /// Asks the members about themselves.

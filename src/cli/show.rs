@@ -5,20 +5,22 @@ use std::io::Write;
 
 use super::args::ShowArgs;
 use super::exit::{Exit, Failure};
+use super::given::Given;
 use super::json::{self, LeaseKeys, Style};
+use super::lone;
 use super::ls;
 use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
 use super::tree;
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
-use crate::domain::{Key, KeyRange, LeaseId};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId};
 use crate::event::Denied;
 use crate::model::{self, Diagnosis, Facts, KeyView, LockView, WaitFor};
 use crate::nearest::near;
 use crate::runtime;
 use crate::source::Watching;
-use crate::view::text::{escape, unescape, verdict};
+use crate::view::text::{escape, verdict};
 
 /// How many names are offered when there is no lock of the wanted one.
 const OFFERED: usize = 5;
@@ -39,17 +41,20 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
         tree::print_forest(reading.facts(), format, style, tree::Lines::of_output(&config.display), to)?;
         return reading.end(to);
     };
-    let spellings = spellings(lock.as_encoded_bytes(), config.output.hex);
+    let given = Given::of(lock.as_encoded_bytes(), config.output.hex);
     let mut reading = Reading::connect(config).await?;
     let denied = if args.tree {
         // What waits for the lock's clients, and what they wait for, may be anywhere.
         reading.list(&reading::watching(config)).await?;
         Vec::new()
     } else {
-        read(&mut reading, config, &spellings).await?
+        read(&mut reading, config, &given).await?
     };
-    let Some(name) = found(reading.facts(), &spellings) else {
-        return Err(missing(&reading, &spellings, &denied));
+    let Some(name) = found(reading.facts(), &given)? else {
+        let failure = missing(&reading, &given, &denied);
+        let Some(kv) = exact(&mut reading, &given).await? else { return Err(failure) };
+        lone::print(&mut reading, &kv, format, style, to).await?;
+        return reading.end(to);
     };
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     if args.tree && format != Format::Json {
@@ -70,56 +75,64 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     reading.end(to)
 }
 
+/// What came of looking for a lock.
+pub enum Located {
+    /// Its name.
+    Lock(Vec<u8>),
+    /// There is none, which a command can end with.
+    Missing(Failure),
+}
+
 /// Reads one lock as `ls` would show it; its name, which may be given as it is printed.
 ///
 /// # Errors
-/// When the cluster cannot be read, or there is no such lock.
-pub async fn locate(reading: &mut Reading, config: &Config, given: &[u8]) -> Result<Vec<u8>, Failure> {
-    let spellings = spellings(given, config.output.hex);
-    let denied = read(reading, config, &spellings).await?;
-    let found = found(reading.facts(), &spellings).map(<[u8]>::to_vec);
-    found.ok_or_else(|| missing(reading, &spellings, &denied))
+/// When the cluster cannot be read, or the name may be that of several locks.
+pub async fn locate(reading: &mut Reading, config: &Config, given: &Given) -> Result<Located, Failure> {
+    let denied = read(reading, config, given).await?;
+    let found = found(reading.facts(), given)?.map(<[u8]>::to_vec);
+    Ok(found.map_or_else(|| Located::Missing(missing(reading, given, &denied)), Located::Lock))
 }
 
-/// The names that may be meant, the one as it was given first: a name that is no plain text
-/// is printed escaped, or in hex, and comes back so.
-pub fn spellings(given: &[u8], hex: bool) -> Vec<Vec<u8>> {
-    let mut all = vec![given.to_vec()];
-    if let Ok(text) = std::str::from_utf8(given) {
-        all.extend(unescape(text));
-        all.extend(hex.then(|| json::from_hex(text)).flatten());
+/// The lock that is meant, if there is one.
+fn found<'a>(facts: &Facts, given: &'a Given) -> Result<Option<&'a [u8]>, Failure> {
+    given.meant("lock", |name| facts.lock_named(name).is_some())
+}
+
+/// Reads the key of this very name, whatever it is; `None` when there is none.
+///
+/// # Errors
+/// When the cluster cannot be read, or the name may be that of several keys.
+pub async fn exact(reading: &mut Reading, given: &Given) -> Result<Option<KeyValue>, Failure> {
+    let mut there = Vec::new();
+    for name in given.names() {
+        there.extend(reading.key(name).await?);
     }
-    let mut seen = BTreeSet::new();
-    all.retain(|name| seen.insert(name.clone()));
-    all
-}
-
-/// The first of the names that a lock has.
-fn found<'a>(facts: &Facts, spellings: &'a [Vec<u8>]) -> Option<&'a [u8]> {
-    spellings.iter().map(Vec::as_slice).find(|name| facts.lock_named(name).is_some())
+    let meant = given.meant("key", |name| there.iter().any(|kv| kv.key.as_bytes() == name))?;
+    Ok(meant.and_then(|name| there.iter().find(|kv| kv.key.as_bytes() == name)).cloned())
 }
 
 /// Reads as little as shows the lock as `ls` would: what stands beside it tells a lock from
 /// a registration. When there is no such lock everything is read, for the nearest names.
 /// Returns what of the lock's own keys may not be read.
-pub async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>]) -> Result<Vec<Denied>, Failure> {
+pub async fn read(reading: &mut Reading, config: &Config, given: &Given) -> Result<Vec<Denied>, Failure> {
     if !config.prefixes.is_empty() {
         reading.list(&Watching::Prefixes(config.prefixes.clone())).await?;
         return Ok(Vec::new());
     }
     let mut denied = Vec::new();
-    for name in spellings {
+    for name in given.names() {
         for prefix in neighbourhoods(name) {
             reading.list(&Watching::Prefixes(vec![prefix])).await?;
-            if reading.facts().lock_named(name).is_some() {
-                return Ok(Vec::new());
-            }
             // A narrower prefix can only help when the wider one may not be read.
-            if reading.facts().link.denied.is_empty() {
+            if reading.facts().lock_named(name).is_some() || reading.facts().link.denied.is_empty() {
                 break;
             }
         }
         denied.extend(reading.facts().link.denied.iter().cloned());
+    }
+    // All of the names were looked for: one may be how another is printed.
+    if given.names().iter().any(|name| reading.facts().lock_named(name).is_some()) {
+        return Ok(Vec::new());
     }
     reading.list(&Watching::Discover).await?;
     Ok(denied)
@@ -127,10 +140,10 @@ pub async fn read(reading: &mut Reading, config: &Config, spellings: &[Vec<u8>])
 
 /// Why the lock cannot be shown: it may not be read, which says nothing about whether it is
 /// there, or there is none.
-pub fn missing(reading: &Reading, spellings: &[Vec<u8>], denied: &[Denied]) -> Failure {
-    let Some(name) = spellings.first() else { return Failure::Refused };
+pub fn missing(reading: &Reading, given: &Given, denied: &[Denied]) -> Failure {
+    let Some(name) = given.names().first() else { return Failure::Refused };
     // The narrowest is the least right that shows the lock.
-    let own = |denied: &&Denied| spellings.iter().any(|name| concerns(&denied.range, name));
+    let own = |denied: &&Denied| given.names().iter().any(|name| concerns(&denied.range, name));
     if let Some(denied) = denied.iter().chain(&reading.facts().link.denied).find(own) {
         reading::say_denied(denied);
         return Failure::Refused;
@@ -163,10 +176,26 @@ pub fn not_found(facts: &Facts, name: &[u8]) -> Failure {
     let wanted = escape(name);
     let offered = near(&wanted, names.iter().map(AsRef::as_ref), OFFERED);
     let failure = Failure::new(Exit::Error, format!("there is no lock `{wanted}`"));
+    let beneath = beneath(facts, name);
+    if !beneath.is_empty() {
+        return failure.hint(format!(
+            "Keys lie under this name that no known recipe puts there. `lockscope show KEY` shows one and `lockscope \
+             release LOCK KEY` deletes it:\n  {}",
+            beneath.join("\n  ")
+        ));
+    }
     if offered.is_empty() {
         return failure.hint("`lockscope ls` lists the locks, `lockscope ls ''` those without any lease too.");
     }
     failure.hint(format!("Locks with names like it:\n  {}", offered.join("\n  ")))
+}
+
+/// Some of the known keys under a name, by their names.
+fn beneath(facts: &Facts, name: &[u8]) -> Vec<String> {
+    let range = KeyRange::prefix(&[name, b"/"].concat());
+    let mut keys: Vec<_> = facts.keyspace().iter().map(|entry| &entry.key).filter(|key| range.contains(key)).collect();
+    keys.sort_unstable();
+    keys.into_iter().take(OFFERED).map(|key| escape(key).into_owned()).collect()
 }
 
 /// The leases of a lock's queue, each once.
@@ -273,7 +302,7 @@ fn member(role: &str, position: usize, waits_for: String, key: &KeyView<'_>, sty
         waits_for,
         table::ttl(key.ttl()),
         table::renewal(key.renewal()),
-        key.decoded().owner.map(|owner| escape(owner.as_bytes()).into_owned()).unwrap_or_default(),
+        key.owner().map(|owner| escape(owner.as_bytes()).into_owned()).unwrap_or_default(),
         table::text(json::whole_characters(&entry.value, entry.value_len), style),
     ]
 }
@@ -343,16 +372,12 @@ mod tests {
     }
 
     #[test]
-    fn a_name_may_be_given_as_it_is_printed() {
-        let raw = b"/h/\xff\xfe\x80bad".to_vec();
-        let printed = escape(&raw).into_owned();
-        assert_eq!(spellings(printed.as_bytes(), false), [printed.clone().into_bytes(), raw.clone()]);
-        let hex = json::hex(&raw);
-        assert_eq!(spellings(hex.as_bytes(), true), [hex.clone().into_bytes(), raw.clone()]);
-        assert_eq!(spellings(hex.as_bytes(), false), [hex.into_bytes()]);
-        assert_eq!(spellings(&raw, true), [raw]);
-        assert_eq!(spellings(b"/jobs/a", true), [b"/jobs/a".to_vec()]);
-        assert_eq!(spellings(b"C:\\locks", false), [b"C:\\locks".to_vec()], "no escape that is ever printed");
+    fn a_name_that_is_not_there_offers_the_keys_under_it() {
+        let (one, other) = (b"/dedupe/694d82254d5fa305", b"/dedupe/694d82254d5fa306");
+        let model = sample::model(list(vec![key(one, LeaseId::NONE, 5, b""), key(other, LeaseId::NONE, 6, b"")]));
+        let Failure::Said { hint: Some(hint), .. } = not_found(model.shown(), b"/dedupe") else { panic!("a hint") };
+        assert!(hint.ends_with("\n  /dedupe/694d82254d5fa305\n  /dedupe/694d82254d5fa306"), "{hint}");
+        assert!(!hint.contains("ls ''"), "it lists none of them: {hint}");
     }
 
     #[test]

@@ -192,7 +192,7 @@ fn words(facts: &Facts, graph: &WaitFor<'_>, ix: ClientIx, style: Style) -> Stri
     } else {
         escape_text(&name(client)).into_owned()
     };
-    if let Some(owner) = client.key.decoded().owner.filter(|owner| Some(owner) != client.process.as_ref()) {
+    if let Some(owner) = client.key.owner().filter(|owner| Some(owner) != client.process.as_ref()) {
         let _ = write!(line, " ({})", escape_text(&owner));
     }
     let waits = client.waits.iter().map(|&wait| graph.lock_of(wait).lock.name());

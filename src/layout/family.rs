@@ -152,6 +152,11 @@ impl<'a> Group<'a> {
         self.facts.first.version > 1
     }
 
+    /// Whether keys named by digests or counters lie beside it.
+    pub(super) fn beside_digests(&self) -> bool {
+        self.facts.digests > 0
+    }
+
     /// Whether the name speaks of a lock.
     pub(super) fn names_lock(&self) -> bool {
         words::names_lock(self.name)

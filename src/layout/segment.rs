@@ -4,6 +4,7 @@
 
 use super::Shape;
 use crate::domain::LeaseId;
+use crate::domain::key::split_last;
 
 /// The shape of a segment that writes the key's own lease, or `None` when it does not.
 ///
@@ -65,6 +66,13 @@ pub(super) fn looks_like_lease(segment: &[u8]) -> Option<LooksLikeLease> {
         }
         _ => None,
     }
+}
+
+/// Whether a key's last segment is hex as long as a lease id. Of digests and counters some pass
+/// for ids that a server made; the others beside them give these away.
+pub fn looks_like_digest(key: &[u8]) -> bool {
+    let (_, last) = split_last(key);
+    (14..=16).contains(&last.len()) && hex(last).is_some()
 }
 
 /// Whether an etcd server can have made this lease id (`pkg/idutil`): the top bit clear, 15
@@ -209,6 +217,17 @@ mod tests {
         assert_eq!(looks_like_lease(b"2324035701012573934"), Some(decimal));
         for other in [&b"1795972100434902"[..], b"1795972100434902922", b"0040a2285077ba19", b"deadbeef", b"README"] {
             assert_eq!(looks_like_lease(other), None, "{:?}", other.escape_ascii().to_string());
+        }
+    }
+
+    #[test]
+    fn digests_are_hex_as_long_as_a_lease() {
+        assert!(looks_like_digest(b"/blobs/f040a2285077ba19"));
+        assert!(looks_like_digest(b"/blobs/1795972100434902"));
+        for other in
+            [&b"/blobs/deadbeef"[..], b"/blobs/README", b"/blobs/F040A2285077BA19", b"/blobs/f040a2285077ba19/x"]
+        {
+            assert!(!looks_like_digest(other), "{:?}", other.escape_ascii().to_string());
         }
     }
 

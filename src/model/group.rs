@@ -4,7 +4,7 @@
 //! for two members as for a hundred thousand.
 
 use crate::domain::{Key, Revision};
-use crate::layout::{Layout, MANY, QueueFacts, Recognised, Shape, ValueKind, recognise_queue};
+use crate::layout::{Layout, MANY, QueueFacts, Recognised, Shape, ValueKind, looks_like_digest, recognise_queue};
 
 use super::few::Few;
 use super::keyspace::{Entry, KeyIx, Keyspace};
@@ -56,6 +56,7 @@ struct Counts {
     json: u32,
     json_with_lease: u32,
     addresses: u32,
+    digests: u32,
 }
 
 impl Group {
@@ -86,6 +87,7 @@ impl Group {
             self.count(entry, |counter| *counter += 1);
         } else if entry.lease.is_none() {
             self.bare.insert(place);
+            self.counts.digests += u32::from(looks_like_digest(&entry.key));
         } else {
             self.leased.insert(place);
             if entry.placed.value == ValueKind::Empty {
@@ -102,6 +104,7 @@ impl Group {
             self.count(entry, |counter| *counter -= 1);
         } else if entry.lease.is_none() {
             self.bare.remove(&place);
+            self.counts.digests -= u32::from(looks_like_digest(&entry.key));
         } else {
             self.leased.remove(&place);
             self.empty_leased.remove(&place);
@@ -138,6 +141,7 @@ impl Group {
             json: self.counts.json,
             json_with_lease: self.counts.json_with_lease,
             addresses: self.counts.addresses,
+            digests: self.counts.digests,
         }))
     }
 

@@ -108,6 +108,12 @@ impl Handoffs {
         self.since
     }
 
+    /// The first revision that is told of and that the store has reached; `None` when all there is
+    /// was compacted.
+    pub fn first_told(&self) -> Option<Revision> {
+        (self.since <= self.to).then_some(self.since)
+    }
+
     /// The compaction that took what was before.
     pub const fn compacted(&self) -> Option<Revision> {
         self.compacted

@@ -14,6 +14,7 @@ use crate::event::LeaseTtl;
 use super::few::Few;
 use super::keyspace::KeyIx;
 use super::lock::{LockIx, Since};
+use super::tails::Tails;
 
 /// What etcd answers when a member that just became leader does not know the time yet:
 /// the largest duration in seconds (lessor.go, `forever`).
@@ -300,6 +301,7 @@ pub struct Leases {
     /// Leases whose lock somebody took by a put over its key, with the locks: they are asked until
     /// they are known to be gone, although nothing hangs on them any more.
     robbed: HashMap<LeaseId, Vec<LockIx>>,
+    tails: Tails,
 }
 
 /// What a member does not know of the leases that others know.
@@ -320,6 +322,11 @@ impl Leases {
     /// Whether no lease is known.
     pub fn is_empty(&self) -> bool {
         self.known.is_empty()
+    }
+
+    /// How many of an id's last digits no two known leases share.
+    pub const fn digits(&self) -> usize {
+        self.tails.digits()
     }
 
     /// The ids of all known leases, in no order that means anything.
@@ -428,7 +435,11 @@ impl Leases {
         let before = self.known.len();
         let lease = self.known.entry(id).or_default();
         lease.keys.insert(key);
-        self.known.len() != before
+        let is_new = self.known.len() != before;
+        if is_new {
+            self.tails.add(id);
+        }
+        is_new
     }
 
     /// Takes a key off a lease. A lease that nobody lists is kept for a while without keys,
@@ -482,6 +493,7 @@ impl Leases {
                 .entry(id)
                 .or_insert_with(|| {
                     fresh.push(id);
+                    self.tails.add(id);
                     Lease::default()
                 })
                 .listed = true;
@@ -526,7 +538,9 @@ impl Leases {
 
     /// Forgets a lease that has no keys and is known to be gone.
     pub(super) fn forget(&mut self, id: LeaseId) {
-        if let Some(course) = self.known.remove(&id).and_then(|lease| lease.course) {
+        let Some(lease) = self.known.remove(&id) else { return };
+        self.tails.remove(id);
+        if let Some(course) = lease.course {
             self.ends.remove(&(course.end(), id));
         }
     }

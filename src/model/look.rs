@@ -3,7 +3,7 @@
 //! The dashboard and every command read through these, so that "holder" and "waits for"
 //! mean the same everywhere. Handles borrow; nothing is computed before it is asked for.
 
-use crate::domain::{LeaseId, Millis, Revision, Timestamp};
+use crate::domain::{KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::layout::value::{Decoded, decode};
 use crate::layout::{Family, Layout, Recognised, Shape};
 
@@ -223,6 +223,23 @@ impl<'a> LockView<'a> {
         self.has_etcd_leases() && self.holder().is_some_and(|holder| holder.lease().is_none())
     }
 
+    /// How many of a lease id's last digits tell all known leases apart.
+    pub const fn digits(&self) -> usize {
+        self.facts.leases.digits()
+    }
+
+    /// Whether a lease leads to it: one of its keys has one. Locks that none leads to are found
+    /// by those only who read their prefix.
+    pub fn has_any_lease(&self) -> bool {
+        let leased = |key: KeyView<'_>| !key.lease().is_none();
+        self.queue().any(leased) || self.holders().any(leased)
+    }
+
+    /// Whether all keys there are were read, so that nothing has to lead to a lock.
+    pub fn is_everything_read(&self) -> bool {
+        self.facts.link.scope.iter().any(|range| range.covers(&KeyRange::prefix(b"")))
+    }
+
     /// Since when nobody holds it.
     pub const fn free_since(&self) -> Option<Timestamp> {
         self.lock.free_since
@@ -340,6 +357,18 @@ impl<'a> KeyView<'a> {
     /// What its value says of its client.
     pub fn decoded(&self) -> Decoded {
         decode(&self.entry.facts(), self.family)
+    }
+
+    /// The name that its value gives its client. A key of another kind in a queue has no client
+    /// there, whatever its value says.
+    pub fn owner(&self) -> Option<String> {
+        if self.is_stranger() { None } else { self.decoded().owner.filter(|owner| !owner.is_empty()) }
+    }
+
+    /// Whether it stands in the queue of a lock whose recipe it does not follow.
+    fn is_stranger(&self) -> bool {
+        let lock = self.facts.group(self.entry.group).and_then(|group| self.facts.lock(group.lock?));
+        lock.is_some_and(|lock| self.is_foreign(lock.layout()) && lock.has_foreign())
     }
 
     /// Whether a put without a lease took the lease off it that it had.

@@ -111,7 +111,7 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Sentence {
 
 /// The name that the holder's value gives its client.
 fn named(lock: &LockView<'_>, holder: &KeyView<'_>) -> Option<Sentence> {
-    let owner = holder.decoded().owner.filter(|owner| !owner.is_empty());
+    let owner = holder.owner();
     // Of a Kubernetes lease it is the first that is said.
     let owner = owner.filter(|_| lock.layout() != Layout::KubernetesLease)?;
     Some(Sentence::new("its value names {owner}").with("owner", owner))

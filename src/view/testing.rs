@@ -286,7 +286,7 @@ pub fn sample() -> Cluster {
     cluster.put(queued("/jobs/nightly-report", lease(0xa305), 84_190));
     cluster.delete(&format!("/jobs/nightly-report/{}", LeaseId(lease(0x1f22))));
     cluster.ttl(lease(0x1f22), 60, 55);
-    for (n, tail) in [0x770a_i64, 0xc0de, 0x8831].into_iter().enumerate() {
+    for (n, tail) in [0x770c_i64, 0xc0de, 0x8831].into_iter().enumerate() {
         cluster.wait(20);
         cluster.put(queued(
             "/jobs/nightly-report",
@@ -325,7 +325,7 @@ pub fn sample() -> Cluster {
     for n in 3..12 {
         cluster.ttl(lease(0x4100 + n), 30, 28);
     }
-    for tail in [0x770a, 0xc0de, 0x8831] {
+    for tail in [0x770c, 0xc0de, 0x8831] {
         cluster.ttl(0x694d_8225_4e18_0000 | tail, 60, 55);
     }
     cluster.wait(1);

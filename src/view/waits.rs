@@ -176,7 +176,7 @@ fn names(called: &Called, facts: &Facts, theme: &Theme) -> Vec<String> {
         names.extend([24, 12, 8].map(|columns| cut_middle(&owner, columns, theme.glyphs.ellipsis).into_owned()));
         names.dedup();
     }
-    names.push(client::short(called.lease, &called.key).into_owned());
+    names.push(client::short(facts.leases().digits(), called.lease, &called.key).into_owned());
     names
 }
 

@@ -185,6 +185,20 @@ fn a_compaction_while_it_is_read_leaves_a_gap_and_what_was_told_stays() {
 }
 
 #[test]
+fn a_store_that_was_compacted_up_to_now_has_no_first_revision_to_tell() {
+    let begun = |since, to| {
+        let mut past = Handoffs::of("/a".into());
+        past.take(
+            Timestamp(0),
+            Past::Begun { since: Revision(since), to: Revision(to), compacted: Some(Revision(52)) },
+        );
+        past.first_told()
+    };
+    assert_eq!(begun(53, 52), None);
+    assert_eq!(begun(53, 53), Some(Revision(53)));
+}
+
+#[test]
 fn a_long_past_is_told_without_being_kept() {
     let mut past = Handoffs::of("/a".into());
     past.take(Timestamp(0), Past::Begun { since: Revision(2), to: Revision(90_000), compacted: None });

@@ -82,6 +82,30 @@ impl Serialize for Show<'_> {
     }
 }
 
+/// The document of `show` about a key that is no lock by itself.
+#[derive(Serialize)]
+pub struct Lone<'a> {
+    #[serde(flatten)]
+    head: Head,
+    lock: Option<()>,
+    key: LoneKey<'a>,
+}
+
+#[derive(Serialize)]
+struct LoneKey<'a> {
+    #[serde(flatten)]
+    key: Key<'a>,
+    version: i64,
+    part_of: Option<Text<'a>>,
+}
+
+impl<'a> Lone<'a> {
+    /// A key, how often it was put, and the lock it is part of.
+    pub fn of(facts: &Facts, key: Key<'a>, version: i64, part_of: Option<Text<'a>>) -> Self {
+        Self { head: Head::of(facts), lock: None, key: LoneKey { key, version, part_of } }
+    }
+}
+
 /// A range that this user may not read.
 #[derive(Debug, Serialize)]
 pub struct Denied<'a> {
@@ -190,5 +214,5 @@ struct Detail {
 fn decoded(key: &KeyView<'_>, whole: bool) -> (Option<String>, Vec<Detail>) {
     let decoded = key.decoded();
     let details = decoded.fields.into_iter().filter(|_| whole).map(|(label, text)| Detail { label, text });
-    (decoded.owner, details.collect())
+    (key.owner(), details.collect())
 }

@@ -135,7 +135,7 @@ impl Serialize for Node<'_> {
             key: style.text(client.key.key()),
             lease: client.leases.first().map(|&lease| Hex::Lease(lease)),
             leases: client.leases.iter().map(|&lease| Hex::Lease(lease)).collect(),
-            owner: client.key.decoded().owner,
+            owner: client.key.owner(),
             holds: holds.into_iter().map(|name| style.text(name)).collect(),
             waits_for,
             behind: Behind { direct: client.behind.direct, all: client.behind.all, locks: client.behind.locks },

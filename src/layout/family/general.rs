@@ -1,7 +1,7 @@
 //! What is left when no family is known: rules that go by shapes, values and words, from the
 //! strongest evidence to the weakest. They close the table.
 
-use super::{Rows, Single, queue, single};
+use super::{Group, Rows, Single, queue, single};
 use crate::layout::words::{self, Word};
 use crate::layout::{Layout, MANY, Shape, ValueKind, kind};
 
@@ -23,8 +23,8 @@ pub(super) const ROWS: Rows = Rows {
         queue(
             "",
             Layout::Data,
-            "keys named like leases that have none, and neither the path nor an emptied value speaks of a lock",
-            |group| group.detached() && !group.names_lock() && !(group.all_empty() && group.rewritten()),
+            "keys named like leases that have none, where neither the path speaks of a lock nor an empty value that was emptied or has no other such key beside it",
+            |group| group.detached() && !group.names_lock() && !is_lone_member(group),
         ),
         queue("", Layout::Registration, "`<name>/<lease>`, JSON that repeats the lease", |group| {
             group.repeats_lease() && group.all_json_or_address() && !group.names_lock()
@@ -119,6 +119,12 @@ pub(super) const ROWS: Rows = Rows {
         single("", Layout::Data, "no lease, and nothing that speaks of a lock", |_| true),
     ],
 };
+
+/// Whether a group without leases is a lock's all the same: hardly any data is an empty key named
+/// by a lease that a server can have made, and no other like it in its directory.
+fn is_lone_member(group: &Group<'_>) -> bool {
+    group.all_empty() && (group.rewritten() || group.alone() && !group.beside_digests())
+}
 
 fn is_lock_or_role(word: Option<Word>) -> bool {
     matches!(word, Some(Word::Lock | Word::Role))

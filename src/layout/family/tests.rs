@@ -55,6 +55,7 @@ fn group_of<'a>(puts: &[Put<'a>]) -> QueueFacts<'a> {
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),
         addresses: count(&[ValueKind::Address]),
+        digests: 0,
     }
 }
 
@@ -89,7 +90,8 @@ fn examples_of_groups() -> Vec<Example> {
         (vec![("/pq/q/00003/0000000000000000".into(), b"job", 0, 1)], Layout::Data, "etcd-recipes-queue"),
         // Names of leases without a lease: data, unless the path or an emptied value says lock.
         (vec![(by_hex("/by-digest"), b"x", 0, 1)], Layout::Data, ""),
-        (vec![(by_hex("/by-digest"), b"", 0, 1)], Layout::Data, ""),
+        (vec![(by_hex("/by-digest"), b"", 0, 1), (format!("/by-digest/{HEX_2}"), b"", 0, 1)], Layout::Data, ""),
+        (vec![(by_hex("/jobs/lone"), b"", 0, 1)], Layout::Queue, "go-concurrency"),
         (vec![(by_hex("/jobs/a"), b"", 0, 2)], Layout::Queue, "go-concurrency"),
         (vec![(by_hex("/locks/a"), b"", 0, 1)], Layout::Queue, "go-concurrency"),
         (vec![(by_hex("/app/leader"), b"me", 0, 2)], Layout::Election, "go-concurrency"),
@@ -312,18 +314,27 @@ fn many_empty_leased_keys_side_by_side_are_a_directory() {
     assert_eq!(locks.layout, Layout::SingleKey, "a directory of locks");
 }
 
+#[test]
+fn a_lone_empty_key_named_by_a_lease_is_a_lock_unless_digests_lie_beside_it() {
+    let key = by_hex("/jobs/lone");
+    let lone = group_of(&[(&key, b"", 0, 1)]);
+    assert_eq!(recognise_queue(&lone).layout, Layout::Queue);
+    assert_eq!(recognise_queue(&QueueFacts { digests: 1, ..lone }).layout, Layout::Data);
+    assert_eq!(recognise_queue(&group_of(&[(&key, b"alice", 0, 1)])).layout, Layout::Data, "a value is data");
+}
+
 proptest! {
     #[test]
     fn no_facts_make_a_row_panic(
         key in proptest::collection::vec(any::<u8>(), 0..40),
         value in proptest::collection::vec(any::<u8>(), 0..60),
         lease: i64,
-        counts in proptest::array::uniform5(0_u32..4),
+        counts in proptest::array::uniform6(0_u32..4),
     ) {
         let key = KeyFacts { key: &key, value: &value, lease: LeaseId(lease), version: 1 };
         let placed = place(&key);
         recognise_single(&SingleFacts { key, placed, leased_siblings: counts[0], empty_leased_siblings: counts[1] });
-        let [members, empty, json, json_with_lease, addresses] = counts;
+        let [members, empty, json, json_with_lease, addresses, digests] = counts;
         recognise_queue(&QueueFacts {
             name: &key.key[..placed.name_len as usize],
             first: key,
@@ -336,6 +347,7 @@ proptest! {
             json,
             json_with_lease,
             addresses,
+            digests,
         });
     }
 }

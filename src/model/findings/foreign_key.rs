@@ -38,9 +38,11 @@ fn leads(lock: LockView<'_>, key: KeyView<'_>) -> Finding {
     let owner = key.decoded().owner;
     let words = match (owner.is_some(), key.lease().is_none()) {
         (true, true) => {
-            "{key} leads the queue and is no key of this lock: no lease, {size}, by its value of {owner}; {waiters} behind it"
+            "{key} leads the queue, is no key of this lock and has no lease, so only a delete takes it away: {size}, by its value of {owner}; {waiters} behind it"
         }
-        (false, true) => "{key} leads the queue and is no key of this lock: no lease, {size}; {waiters} behind it",
+        (false, true) => {
+            "{key} leads the queue, is no key of this lock and has no lease, so only a delete takes it away: {size}; {waiters} behind it"
+        }
         (true, false) => {
             "{key} leads the queue and is no key of this lock: lease {lease}, {size}, by its value of {owner}; {waiters} behind it"
         }
@@ -107,8 +109,12 @@ mod tests {
         assert_eq!(scene.finding("foreign-key").since.map(|since| since.at), Some(leads));
         let evidence = scene.evidence("foreign-key");
         assert!(evidence.starts_with(
-            "/a/README leads the queue and is no key of this lock: no lease, 6 bytes, by its value of host-7;"
+            "/a/README leads the queue, is no key of this lock and has no lease, so only a delete takes it away: 6 bytes, \
+             by its value of host-7;"
         ));
+        assert_eq!(scene.codes_of("holder-without-lease"), 0, "one error says both");
+        let holder = scene.model.shown().lock_named(b"/a").and_then(|lock| lock.holder()).unwrap();
+        assert_eq!(holder.owner(), None, "the value of a key of another kind names no client");
         assert!(evidence.ends_with("1 waiter behind it"), "{evidence}");
         assert_eq!(scene.remedy("foreign-key"), "lockscope release /a /a/README");
         scene.delete("/a/README");

@@ -2,7 +2,7 @@
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Sentence, Value};
-use crate::model::LockView;
+use crate::model::{KeyView, LockView};
 
 pub(super) const RULE: Rule = Rule {
     code: "holder-without-lease",
@@ -19,20 +19,34 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         return;
     }
     let several = lock.holder_count() > 1;
-    for holder in lock.holders().filter(|holder| holder.lease().is_none()) {
+    // A key of another kind has a rule of its own, which tells this too.
+    let bare = |holder: &KeyView<'_>| holder.lease().is_none() && !holder.is_foreign(lock.layout());
+    for holder in lock.holders().filter(bare) {
         let since = lock.holds_since(&holder);
-        let words = if since.exact {
-            "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked"
-        } else {
-            "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked"
+        let hidden = !lock.has_any_lease() && !lock.is_everything_read();
+        let words = match (since.exact, hidden) {
+            (true, false) => {
+                "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked"
+            }
+            (false, false) => {
+                "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked"
+            }
+            (true, true) => {
+                "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked, and no lease leads here: who comes later finds it only by its prefix"
+            }
+            (false, true) => {
+                "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked, and no lease leads here: who comes later finds it only by its prefix"
+            }
         };
         let evidence = Sentence::new(words)
             .with("key", holder.key())
             .with("revision", holder.token())
             .with("held", lock.now().since(since.at))
             .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
+        // Who did not see the lease that it lost may take it for no lock's.
+        let named = several || holder.lost_lease().is_some();
         let remedy =
-            if several { remedy::release(lock.name(), holder.key()) } else { remedy::release_holder(lock.name()) };
+            if named { remedy::release(lock.name(), holder.key()) } else { remedy::release_holder(lock.name()) };
         found.add(
             Finding::new(Severity::Error, evidence, remedy).lock(lock.name()).key(holder.key()).since(Some(since)),
         );
@@ -41,6 +55,8 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::KeyRange;
+    use crate::event::Observation;
     use crate::model::findings::bench::Bench;
 
     #[test]
@@ -52,9 +68,33 @@ mod tests {
         let expected =
             "/vault/core/lock/10 has no lease: created at revision 2, holding for 1m30s at least; 1 waiter blocked";
         assert_eq!(bench.told("holder-without-lease"), [expected]);
-        assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock"]);
+        assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock /vault/core/lock/10"]);
         bench.delete(&["/vault/core/lock/10"]);
         assert!(bench.told("holder-without-lease").is_empty());
+    }
+
+    #[test]
+    fn a_lone_key_is_told_alike_by_who_saw_its_waiters_and_by_who_comes_later() {
+        let mut bench = Bench::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
+        assert_eq!(bench.codes("/jobs/nl"), ["holder-without-lease"]);
+        bench.delete(&["/jobs/nl/20"]);
+        let later = bench.read_anew();
+        assert_eq!(later.codes("/jobs/nl"), ["holder-without-lease"]);
+        assert_eq!(later.codes("/jobs/nl"), bench.codes("/jobs/nl"));
+        assert_eq!(later.remedies("holder-without-lease"), bench.remedies("holder-without-lease"));
+        bench.put("/jobs/nl/f040a2285077ba19", "", 0);
+        let later = bench.read_anew();
+        assert_eq!((bench.codes("/jobs/nl"), later.codes("/jobs/nl")), (Vec::new(), Vec::new()), "digests");
+    }
+
+    #[test]
+    fn a_lock_that_no_lease_leads_to_says_how_it_is_found_again() {
+        let mut bench = Bench::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
+        bench.observe(Observation::Scope(vec![KeyRange::prefix(b"/jobs/nl/")]));
+        assert!(bench.told("holder-without-lease")[0].ends_with("1 waiter blocked"));
+        bench.delete(&["/jobs/nl/20"]);
+        let told = bench.told("holder-without-lease");
+        assert!(told[0].ends_with("no lease leads here: who comes later finds it only by its prefix"), "{told:?}");
     }
 
     #[test]

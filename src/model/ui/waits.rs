@@ -210,7 +210,7 @@ fn matches(graph: &WaitFor<'_>, client: &Client<'_>, filter: &Filter) -> bool {
     let waits = client.waits.iter().map(|&wait| graph.lock_of(wait).lock.name());
     let holds = client.holds.iter().map(|&held| graph.contended(held).lock.name());
     let leases: Vec<String> = client.leases.iter().map(ToString::to_string).collect();
-    let owner = client.process.clone().or_else(|| client.key.decoded().owner);
+    let owner = client.process.clone().or_else(|| client.key.owner());
     let texts = leases.iter().map(String::as_bytes).chain(owner.as_deref().map(str::as_bytes));
     filter.shows(waits.chain(holds).chain(texts))
 }

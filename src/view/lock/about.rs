@@ -157,7 +157,8 @@ fn lease(facts: &Facts, key: &KeyView<'_>, columns: usize, theme: &Theme, all: &
         brief.push(theme.span(format!("  TTL {seconds}s"), Role::Muted));
     }
     let id = key.lease().to_string();
-    let short = Span::raw(format!("{}{}", theme.glyphs.ellipsis, client::short(key.lease(), b"")));
+    let short =
+        Span::raw(format!("{}{}", theme.glyphs.ellipsis, client::short(facts.leases().digits(), key.lease(), b"")));
     let forms = [
         [vec![Span::raw(id)], said.clone(), granted.clone()].concat(),
         [vec![short.clone()], said.clone(), granted].concat(),

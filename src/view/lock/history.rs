@@ -55,7 +55,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
         };
         let time = if time.is_empty() { time } else { format!("{time} ") };
         let time = theme.span(time, Role::Muted);
-        let forms = words(entry, theme).into_iter().map(|spans| Line::from([vec![time.clone()], spans].concat()));
+        let forms = words(entry, lock.digits(), theme)
+            .into_iter()
+            .map(|spans| Line::from([vec![time.clone()], spans].concat()));
         let forms: Vec<Line<'_>> = forms.collect();
         if let Some(line) = forms.iter().find(|line| columns_of(line) <= inner.width).or(forms.last()) {
             canvas.line(inner.x, y, inner.width, line);
@@ -102,14 +104,14 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Option<Timestamp>,
 }
 
 /// A line in forms, the richest first.
-fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
+fn words<'a>(entry: &Entry<'a>, digits: usize, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let (glyph, said, token, length) = match *entry {
         Entry::Began(hold) => {
             let word = if hold.began.is_none_or(|began| began.exact) { "acquired" } else { "found holding" };
             let waited = hold.waited.filter(|waited| waited.0 >= 1_000);
             (
                 theme.span(theme.glyphs.holder, Role::Holder),
-                vec![Span::raw(format!(" {} {word}", client::short(hold.lease, &hold.key)))],
+                vec![Span::raw(format!(" {} {word}", client::short(digits, hold.lease, &hold.key)))],
                 hold.create_revision.0,
                 waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited))),
             )
@@ -132,14 +134,14 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
             (
                 cause_glyph(cause, theme),
                 vec![
-                    Span::raw(format!(" {} ", client::short(hold.lease, &hold.key))),
+                    Span::raw(format!(" {} ", client::short(digits, hold.lease, &hold.key))),
                     theme.span(word, if lost { Role::Error } else { Role::Text }),
                 ],
                 hold.create_revision.0,
                 length,
             )
         }
-        Entry::Rebuilt(handoff) => return rebuilt_words(handoff, theme),
+        Entry::Rebuilt(handoff) => return rebuilt_words(handoff, digits, theme),
         Entry::Mark(rebuilt) => {
             let (word, brief) = match rebuilt.state() {
                 Rebuilding::Reading(_) => ("reading what etcd still has", "reading"),
@@ -163,20 +165,20 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
 }
 
 /// A handoff in forms: whose hold ended and why, since when it was, and who was next.
-fn rebuilt_words<'a>(handoff: &'a Handoff, theme: &Theme) -> Vec<Vec<Span<'a>>> {
+fn rebuilt_words<'a>(handoff: &'a Handoff, digits: usize, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let Handoff { from, to, cause, .. } = handoff;
     let lost = matches!(cause, Cause::Expired | Cause::Revoked);
     let word = if *cause == Cause::Unknown { "cause unknown" } else { cause_word(*cause) };
     let bare = vec![
         cause_glyph(*cause, theme),
-        Span::raw(format!(" {} ", client::short(from.lease, &from.key))),
+        Span::raw(format!(" {} ", client::short(digits, from.lease, &from.key))),
         theme.span(word, if lost { Role::Error } else { Role::Text }),
     ];
     let since = from.from.map_or_else(|| "held before".to_owned(), |from| format!("held since {}", grouped(from.0)));
     let next = match &to[..] {
         [] => String::new(),
-        [next] => format!("  then {}", client::short(next.lease, &next.key)),
-        [next, others @ ..] => format!("  then {} +{}", client::short(next.lease, &next.key), others.len()),
+        [next] => format!("  then {}", client::short(digits, next.lease, &next.key)),
+        [next, others @ ..] => format!("  then {} +{}", client::short(digits, next.lease, &next.key), others.len()),
     };
     let with_next = [bare.clone(), vec![Span::raw(next)]].concat();
     let full = [with_next.clone(), vec![theme.span(format!("  {since}"), Role::Muted)]].concat();

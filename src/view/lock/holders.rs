@@ -41,14 +41,14 @@ pub fn draw_several(canvas: &mut Canvas<'_>, area: Rect, locks: &[LockView<'_>],
 
 /// The holds as stretches; one that was there before us starts where we first saw it.
 fn stretches<'a>(lock: &LockView<'a>, now: Timestamp) -> Vec<Stretch<'a>> {
-    let mut stretches: Vec<Stretch<'a>> = lock.holds().filter_map(stretch).collect();
+    let mut stretches: Vec<Stretch<'a>> = lock.holds().filter_map(|hold| stretch(hold, lock.digits())).collect();
     // What holds since before the first change is in no history yet.
     let open = lock.holds().any(|hold| hold.ended.is_none());
     if let (Some(holder), Some(since), false) = (lock.holder(), lock.held_since(), open) {
         stretches.push(Stretch {
             from: since.at.min(now),
             to: None,
-            label: client::short(holder.lease(), holder.key()),
+            label: client::short(lock.digits(), holder.lease(), holder.key()),
             fill: Fill::Holding,
             end: Ending::Quiet,
         });
@@ -57,7 +57,7 @@ fn stretches<'a>(lock: &LockView<'a>, now: Timestamp) -> Vec<Stretch<'a>> {
 }
 
 /// A hold to scale; `None` when its times are not known.
-fn stretch(hold: &Hold) -> Option<Stretch<'_>> {
+fn stretch(hold: &Hold, digits: usize) -> Option<Stretch<'_>> {
     let lost = |cause| matches!(cause, Cause::Expired | Cause::Revoked);
     let to = match hold.ended {
         Some(end) => Some(end.at?),
@@ -66,7 +66,7 @@ fn stretch(hold: &Hold) -> Option<Stretch<'_>> {
     Some(Stretch {
         from: hold.began?.at,
         to,
-        label: client::short(hold.lease, &hold.key),
+        label: client::short(digits, hold.lease, &hold.key),
         fill: Fill::Holding,
         end: if hold.ended.is_some_and(|end| lost(end.cause)) { Ending::Lost } else { Ending::Quiet },
     })

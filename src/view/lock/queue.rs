@@ -132,7 +132,7 @@ fn row<'a>(lock: &LockView<'a>, entry: &Entry<'a>, now: Timestamp, theme: &Theme
     };
     Row::new(vec![
         Cell::Forms(stair),
-        lease_cell(key, theme),
+        lease_cell(key, lock.digits(), theme),
         client_cell(key),
         Cell::new(grouped(key.token().0)),
         Cell::span(waited),
@@ -143,13 +143,13 @@ fn row<'a>(lock: &LockView<'a>, entry: &Entry<'a>, now: Timestamp, theme: &Theme
 }
 
 /// The lease; without one, the key's last part says which key it is.
-fn lease_cell<'a>(key: &KeyView<'a>, theme: &Theme) -> Cell<'a> {
+fn lease_cell<'a>(key: &KeyView<'a>, digits: usize, theme: &Theme) -> Cell<'a> {
     if key.lease().is_none() {
         let (_, last) = split_last(key.key());
         return Cell::Name(last, theme.style(Role::Error));
     }
     let hex = key.lease().to_string();
-    let tail = hex[hex.len().saturating_sub(6)..].to_owned();
+    let tail = hex[hex.len().saturating_sub(digits.max(6))..].to_owned();
     Cell::Forms(vec![Line::from(hex), Line::from(format!("{}{tail}", theme.glyphs.ellipsis))])
 }
 

@@ -144,7 +144,7 @@ impl About {
             Self::Member(id) => {
                 facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
             }
-            Self::Lease(id) => format!("lease {}", client::short(*id, b"")).as_str().into(),
+            Self::Lease(id) => format!("lease {}", client::short(facts.leases().digits(), *id, b"")).as_str().into(),
             Self::Cluster => "cluster".into(),
         }
     }

@@ -94,7 +94,7 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
         glyph,
         word,
         lock: Some(&party.lock),
-        rest: client::short(party.lease, &party.key),
+        rest: client::short(facts.leases().digits(), party.lease, &party.key),
     };
     match what {
         What::Enqueued(party) => of(party, theme.span(glyphs.waiter, Role::Waiter), "joined"),

@@ -142,7 +142,7 @@ fn holder_cell<'a>(lock: &LockView<'a>, key: &KeyView<'a>, theme: &Theme) -> Cel
         names.extend([64, 16, 10].map(|columns| cut_middle(&name, columns, theme.glyphs.ellipsis).into_owned()));
         names.dedup();
     }
-    names.push(client::short(key.lease(), key.key()).into_owned());
+    names.push(client::short(lock.digits(), key.lease(), key.key()).into_owned());
     let mut forms: Vec<Line<'a>> = names
         .into_iter()
         .map(|name| {
@@ -185,7 +185,7 @@ pub fn time_left<'a>(layout: Layout, key: &KeyView<'_>, now: Timestamp, theme: &
 
 fn free_cells<'a>(lock: &LockView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
     if let Some((hold, word, ago)) = lost(lock, now) {
-        let name = client::short(hold.lease, &hold.key);
+        let name = client::short(lock.digits(), hold.lease, &hold.key);
         let end = hold.ended.and_then(|end| end.at).unwrap_or(now);
         let held = hold.began.map_or_else(|| "-".to_owned(), |began| length(began, end));
         return [

@@ -10,7 +10,7 @@ use crate::input::{Pane, Target};
 use crate::model::Play;
 use crate::model::ui::Ui;
 use crate::view::canvas::Canvas;
-use crate::view::client::short;
+use crate::view::client::{FEW, short};
 use crate::view::leases::position;
 use crate::view::text::{duration, grouped};
 use crate::view::theme::{Role, Theme};
@@ -91,7 +91,7 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
             Cell::span(theme.span(client.belief.name(), believes)),
             Cell::span(theme.span(says, says_role)),
             if stake.created == Revision(0) { dash() } else { Cell::new(stake.created.to_string()) },
-            if stake.lease.is_none() { dash() } else { Cell::new(short(stake.lease, b"").into_owned()) },
+            if stake.lease.is_none() { dash() } else { Cell::new(short(FEW, stake.lease, b"").into_owned()) },
             Cell::new(duration(Millis::from(client.ttl))),
             ahead.map_or_else(dash, |key| Cell::span(theme.sentence(words::ahead(play, key, theme), 12, Role::Text))),
             if stake.key.is_empty() { dash() } else { Cell::Name(&stake.key, theme.style(Role::Muted)) },

@@ -8,7 +8,7 @@ use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life,
 use crate::domain::{Key, LeaseId, Length, Revision};
 use crate::model::Play;
 use crate::model::play::{Doing, Happened, Lane};
-use crate::view::client::short;
+use crate::view::client::{FEW, short};
 use crate::view::text::{Cut, escape, escape_text, fit_bytes, lasting};
 use crate::view::theme::{Role, Theme};
 
@@ -130,7 +130,7 @@ fn expired(who: &str, lease: LeaseId, revision: Revision, after: Duration) -> St
 
 /// A client's lease, by its last digits when it is known.
 fn whose(who: &str, lease: LeaseId) -> String {
-    if lease.is_none() { format!("the lease of {who}") } else { format!("lease {} of {who}", short(lease, b"")) }
+    if lease.is_none() { format!("the lease of {who}") } else { format!("lease {} of {who}", short(FEW, lease, b"")) }
 }
 
 const fn while_it(belief: Belief) -> &'static str {
