@@ -11,6 +11,7 @@ pub mod kv;
 mod measure;
 pub mod member;
 pub mod play;
+pub mod plural;
 pub mod raft;
 pub mod redaction;
 pub mod sentence;

@@ -22,7 +22,7 @@ use crate::port::{Client, Clock, Pool, PortError};
 use crate::runtime;
 use crate::source::{self, SourceError, Watching};
 use crate::update::update;
-use crate::view::text::escape;
+use crate::view::text::{escape, quantity};
 
 /// How long an election is waited for before the next try.
 const AGAIN: Duration = Duration::from_millis(200);
@@ -261,7 +261,7 @@ impl Reading {
             }
         }
         if failed > 0 {
-            say(format_args!("{failed} of {} leases did not tell their TTL in time", leases.len()));
+            say(format_args!("{failed} of {} did not tell the TTL in time", quantity(leases.len(), "lease")));
         }
         self.pass_time();
     }

@@ -16,7 +16,7 @@ use crate::config::{Config, Format};
 use crate::event::LinkState;
 use crate::record::{CreateError, Header, Recorded, Recorder};
 use crate::runtime::clock::Clock;
-use crate::view::text::escape_text;
+use crate::view::text::{escape_text, quantity};
 
 /// How often a terminal is told how far it is.
 const TOLD: Duration = Duration::from_secs(1);
@@ -133,7 +133,12 @@ impl Progress {
         };
         let Recorded { observations, bytes, .. } = recorded;
         // When standard error is closed there is nobody left to tell.
-        let _ = write!(io::stderr(), "\r\x1b[Krecorded {observations} observations, {bytes} bytes; {link}");
+        let _ = write!(
+            io::stderr(),
+            "\r\x1b[Krecorded {}, {}; {link}",
+            counted(*observations, "observation"),
+            counted(*bytes, "byte")
+        );
     }
 
     fn clear(&self) {
@@ -141,6 +146,10 @@ impl Progress {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+fn counted(number: u64, noun: &str) -> String {
+    quantity(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
 /// What was recorded, as a document.

@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Millis, Timestamp};
+use crate::domain::{Millis, Timestamp, plural};
 
 const SECOND: i64 = 1000;
 const MINUTE: i64 = 60 * SECOND;
@@ -28,10 +28,10 @@ pub fn grouped(number: i64) -> String {
     out
 }
 
-/// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`.
+/// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`, `0 entries`.
 pub fn quantity(number: usize, noun: &str) -> String {
     let count = grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    format!("{count} {noun}{}", if number == 1 { "" } else { "s" })
+    format!("{count} {}", plural::noun(number as u64, noun))
 }
 
 /// A length of time in at most six columns (until 100 days): `40ms`, `0.4s`, `42s`, `2m14s`, `18m`,
@@ -147,6 +147,7 @@ mod tests {
         assert_eq!(quantity(1, "waiter"), "1 waiter");
         assert_eq!(quantity(0, "waiter"), "0 waiters");
         assert_eq!(quantity(1204, "key"), "1,204 keys");
+        assert_eq!(quantity(0, "entry"), "0 entries");
     }
 
     #[test]
