@@ -154,19 +154,19 @@ pub enum Command {
     ///
     /// Fields: write: command, lease, what is done. key: name, create_revision. lock: name, freed
     /// or stays-held, the key that holds it next. note. etcdctl: the same with etcdctl. result:
-    /// done, changed, gone-already, refused or unknown, and the revision or the reason. gone: key.
+    /// done, changed, gone-already, not-sent, refused or unknown, and the revision. gone: key.
     Revoke(RevokeArgs),
     /// Release a lock: delete its holder's key, or another one that is named
     ///
     /// It is one transaction that deletes the key only if it is the one that was shown: a newer lock
     /// of the same name is never hit. The client that held it is not told. What would happen is shown
-    /// first, and the last part of the lock's name has to be typed, or --yes given.
+    /// first, and a word has to be typed, such as the last part of its name, or --yes given.
     ///
     /// Fields are those of `revoke`.
     Release(ReleaseArgs),
     /// Move the lead to another member
     ///
-    /// The member's name has to be typed, or --yes given. It is verified with the new leader.
+    /// A word has to be typed, such as the member's name, or --yes given. It is verified with the new leader.
     MoveLeader(MoveLeaderArgs),
     /// Disarm an alarm, of every member that raised it
     ///

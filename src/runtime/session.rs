@@ -405,7 +405,7 @@ impl Session {
                 Effect::Write { id, confirmed } => {
                     let asked = match &self.writes {
                         Some(writes) => writes.carry_out(id, confirmed),
-                        None => Err(Box::new(writes::refused(id, confirmed, "nothing here can be written to"))),
+                        None => Err(Box::new(writes::not_sent(id, confirmed, "nothing here can be written to"))),
                     };
                     if let Err(refused) = asked {
                         self.take_in(Stamped { at: self.clock.now(), what: Observation::WriteDone(refused) });

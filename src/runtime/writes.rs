@@ -79,7 +79,7 @@ impl Writes {
     pub fn carry_out(&self, id: WriteId, confirmed: Confirmed) -> Result<(), Box<WriteDone>> {
         self.confirmed.try_send((id, confirmed)).map_err(|failed| {
             let (id, confirmed) = failed.into_inner();
-            Box::new(refused(id, confirmed, "the write before it is not over yet"))
+            Box::new(not_sent(id, confirmed, "the write before it is not over yet"))
         })
     }
 
@@ -146,8 +146,8 @@ fn unknown(why: &str) -> String {
 }
 
 /// A write that is not carried out at all.
-pub(super) fn refused(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone {
-    let result = WriteResult::Refused { why: why.to_owned() };
+pub(super) fn not_sent(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone {
+    let result = WriteResult::NotSent { why: why.to_owned() };
     WriteDone { id, write: confirmed.write, result, notes: Vec::new() }
 }
 

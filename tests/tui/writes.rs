@@ -136,7 +136,8 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
         tui.keys(&format!(":move-leader {name}\r"));
         tui.wait("the dialog, or why there is none", |screen| {
             let text = screen.contents();
-            text.contains("this member leads already") || text.contains(&format!("type {name} to move the lead"))
+            text.contains("this member leads already")
+                || text.contains(&format!("type move-leader {name} to move the lead"))
         });
         if tui.look(|screen| screen.contents().contains("leads already")) {
             // That message is not to be taken for one about the next.
@@ -144,7 +145,7 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
             tui.shows("theme dark");
             continue;
         }
-        tui.keys(&format!("{name}\r"));
+        tui.keys(&format!("move-leader {name}\r"));
         tui.shows(&format!("Done: {name} leads"));
         return;
     }
@@ -189,8 +190,8 @@ impl Slow {
         tui.shows("/jobs/reindex");
         self.cluster.fault("delay 100ms");
         tui.keys("R");
-        tui.shows("type a1 to revoke it");
-        tui.keys("a1\r");
+        tui.shows("type revoke a1 to revoke it");
+        tui.keys("revoke a1\r");
         has_line(&self.audit());
     }
 }

@@ -10,7 +10,7 @@ use crate::domain::key::split_last;
 use crate::domain::write::Write;
 use crate::domain::{Key, Sentence};
 use crate::layout::Layout;
-use crate::model::ui::dialog::word;
+use crate::model::ui::dialog::Word;
 use crate::model::{BlastRadius, KeyView, LockView, TtlState};
 use crate::nearest::near;
 use crate::view::text::{command, escape};
@@ -32,7 +32,7 @@ pub async fn plan(args: &ReleaseArgs, config: &Config) -> Result<(Plan, Reading)
     let Some(view) = facts.key(&key) else { return Err(show::not_found(facts, &name)) };
     let write = Write::Release { lock: Key::from(&*name), key: key.clone(), create_revision: view.token() };
     let title = format!("release {} of lock {}", escape(&key), escape(&name));
-    let mut plan = Plan::new("release", title, word(&write, facts), BlastRadius::of(facts, &write));
+    let mut plan = Plan::new("release", title, Word::of(&write, facts), BlastRadius::of(facts, &write));
     plan.lease = lease;
     plan.notes.extend(notes(&view));
     Ok((plan, reading))

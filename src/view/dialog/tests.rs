@@ -256,7 +256,7 @@ fn nothing_hostile_and_no_width_breaks_the_frame() {
         cluster.press("D", width, height);
         cluster.press("e\u{301}x", width, height);
         let release = drawn(&mut cluster, width, height, &plain());
-        assert!(release.text().contains("type 5 to delete"), "a name nobody can type: {}", release.text());
+        assert!(release.text().contains("type release 5 to delete"), "a name nobody can type: {}", release.text());
         for shot in [revoke, release] {
             let text = shot.text();
             assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");

@@ -40,6 +40,7 @@ pub fn state(dialog: &Dialog) -> (String, Role) {
         Stage::Over(WriteResult::Done { .. }) => ("DONE".into(), Role::Title),
         Stage::Over(WriteResult::Changed { .. }) => ("CHANGED".into(), Role::Error),
         Stage::Over(WriteResult::Gone) => ("GONE".into(), Role::Warning),
+        Stage::Over(WriteResult::NotSent { .. }) => ("NOT SENT".into(), Role::Error),
         Stage::Over(WriteResult::Refused { .. }) => ("REFUSED".into(), Role::Error),
         Stage::Over(WriteResult::Unknown { .. }) => ("UNKNOWN".into(), Role::Error),
     }
@@ -350,6 +351,7 @@ fn came(dialog: &Dialog, result: &WriteResult, facts: &Facts) -> (String, Role) 
             let text = format!("Nothing was done: it is a newer key of the same name{}.", created.unwrap_or_default());
             (text, Role::Error)
         }
+        WriteResult::NotSent { why } => (format!("Not sent: {}", escape_text(why)), Role::Error),
         WriteResult::Refused { why } => (format!("Refused: {}", escape_text(why)), Role::Error),
         WriteResult::Unknown { why } => (
             format!("Unknown, here is how to look. It may have been done, or be done yet: {}", escape_text(why)),
