@@ -175,7 +175,8 @@ pub enum Command {
     /// Record what the dashboard would see into a file, until Ctrl-C
     ///
     /// It may be started before the cluster is there. What there is of the file can be replayed
-    /// at any time. docs/recording.md tells what is in it.
+    /// at any time. docs/recording.md tells what is in it. Ctrl-C ends it in order, with exit code
+    /// 0, or 5 before the time of --for is over; without any endpoint reached it is 2.
     ///
     /// Fields: file, observations, bytes, observations left out for a slow disk, seconds, what was
     /// redacted.

@@ -53,6 +53,8 @@ pub enum Failure {
     Interrupted,
     /// Nothing may be read, which was said already.
     Refused,
+    /// Nobody knows what came of a write, which was said already.
+    Unknown,
     /// Something as bad as was asked for was found, and printed.
     Found,
     /// Nobody reads standard output any more, which is a quiet success.
@@ -85,6 +87,7 @@ impl Failure {
             Self::Arguments(error) => sanitise(&error.to_string()).into_owned(),
             Self::Interrupted => "interrupted".into(),
             Self::Refused => "it may not be read".into(),
+            Self::Unknown => "it is unknown whether it was done".into(),
             Self::Found | Self::ClosedPipe => String::new(),
             Self::Unexpected(report) => sanitise(&report.to_string()).into_owned(),
         }
@@ -106,7 +109,7 @@ impl Failure {
                 if error.use_stderr() { Exit::BadArguments.into() } else { ExitCode::SUCCESS }
             }
             Self::Interrupted => Exit::Interrupted.into(),
-            Self::Refused => Exit::Error.into(),
+            Self::Refused | Self::Unknown => Exit::Error.into(),
             Self::Found => Exit::Found.into(),
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Unexpected(report) => {

@@ -49,11 +49,86 @@ fn broken_off_a_recording_is_ended_in_order_and_it_begins_before_its_cluster() {
         std::thread::yield_now();
     }
     run.signal("TERM");
-    run.end().expect(0);
+    let ended = run.end().expect(2);
+    assert!(ended.stderr.contains("cannot connect to any endpoint:\n  http://127.0.0.1:9"), "{}", ended.stderr);
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.lines().last().unwrap().contains("\"end\":\"told to end\""), "{text}");
     let replay = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
     assert_eq!((replay.text(), replay.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_recording_is_meant_to_be_ended_by_ctrl_c_unless_it_has_a_length() {
+    let Some(version) = newest("record: ended by Ctrl-C") else { return };
+    let cluster = version.cluster().start();
+    let endpoints = cluster.endpoints().join(",");
+    let folder = tempfile::tempdir().unwrap();
+    for (name, length, code) in [("open", None, 0), ("long", Some("1h"), 5)] {
+        let file = folder.path().join(name);
+        let length = length.map(|length| ["--for", length]);
+        let arguments = ["--endpoints", &endpoints, "record", file.to_str().unwrap()];
+        let mut run = lockscope(arguments.into_iter().chain(length.into_iter().flatten())).start();
+        while !fs::read_to_string(&file).is_ok_and(|text| text.contains("\"listed\"")) {
+            std::thread::yield_now();
+        }
+        run.signal("INT");
+        run.end().expect(code);
+        assert!(fs::read_to_string(&file).unwrap().contains("\"end\":\"told to end\""), "{name}");
+    }
+}
+
+/// A disk that is full takes nothing; what was to be recorded was not, and that is an error.
+#[test]
+fn a_disk_that_is_full_is_told_with_the_file() {
+    let Some(version) = newest("record: a full disk") else { return };
+    if !Path::new("/dev/full").exists() {
+        println!("not run: record: a full disk: there is no /dev/full");
+        return;
+    }
+    let cluster = version.cluster().start();
+    let folder = tempfile::tempdir().unwrap();
+    let endpoints = cluster.endpoints().join(",");
+    let link = folder.path().join("full");
+    std::os::unix::fs::symlink("/dev/full", &link).unwrap();
+    for file in ["/dev/full", link.to_str().unwrap()] {
+        let ended = lockscope(["--endpoints", &endpoints, "record", file, "--for", "5s"]).run().expect(6);
+        assert!(ended.stderr.contains(file), "{}", ended.stderr);
+    }
+}
+
+/// What the program was told to record is in the file but for the line that it was writing.
+#[test]
+fn killed_while_it_writes_a_recording_lacks_its_last_line_at_most() {
+    let Some(version) = newest("record: killed") else { return };
+    let cluster = version.cluster().start();
+    let endpoints = cluster.endpoints().join(",");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("killed.jsonl");
+    let mut run = lockscope(["--endpoints", &endpoints, "--prefix", "/", "record", file.to_str().unwrap()]).start();
+    let text = || fs::read_to_string(&file).unwrap_or_default();
+    while !text().contains("\"listed\"") {
+        std::thread::yield_now();
+    }
+    for at in 1..=20 {
+        cluster.told(&format!("put /jobs/a/{at} me"));
+    }
+    while !text().contains("/jobs/a/20") {
+        std::thread::yield_now();
+    }
+    run.signal("KILL");
+    run.end();
+    let replayed = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
+    assert!(replayed.stderr.contains("is truncated"), "{}", replayed.stderr);
+    assert!(!replayed.stderr.contains("broken"), "{}", replayed.stderr);
+    let whole = replayed.text().to_owned();
+    assert!(whole.contains("/jobs/a"), "{whole}");
+    // Cut anywhere in the last line, it is that line that is lost and nothing else.
+    let recorded = fs::read(&file).unwrap();
+    let begin = recorded[..recorded.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+    fs::write(&file, &recorded[..(begin + recorded.len()) / 2]).unwrap();
+    let replayed = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
+    let last = recorded[..begin].iter().filter(|&&byte| byte == b'\n').count() + 1;
+    assert!(replayed.stderr.contains(&format!("line {last} is cut")), "{}", replayed.stderr);
 }
 
 #[test]

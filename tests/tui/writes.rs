@@ -176,9 +176,13 @@ impl Slow {
     }
 
     fn lockscope(&self) -> Setup {
+        self.lockscope_with(&[])
+    }
+
+    fn lockscope_with(&self, more: &[&str]) -> Setup {
         let audit = self.audit();
         let arguments = ["--endpoints", &self.proxy.endpoint(), "--audit-log", audit.to_str().unwrap()];
-        lockscope(&[&arguments[..], &["--command-timeout", "4s"]].concat())
+        lockscope(&[&arguments[..], &["--command-timeout", "4s"], more].concat())
     }
 
     fn audit(&self) -> std::path::PathBuf {
@@ -228,10 +232,13 @@ fn a_connection_that_is_lost_while_it_runs_leaves_it_unknown() {
 #[test]
 fn whoever_quits_while_it_runs_is_told_what_came_of_it() {
     let slow = Slow::new();
-    let tui = slow.lockscope().start();
+    let record = slow.folder.path().join("record.jsonl");
+    let tui = slow.lockscope_with(&["--record", record.to_str().unwrap()]).start();
     slow.revoke(&tui);
     tui.keys("\x03");
-    tui.ends();
+    assert_eq!(tui.ends(), 0);
+    let recorded = fs::read_to_string(record).unwrap();
+    assert!(recorded.contains("write_done"), "what came of it is in the recording: {recorded}");
     assert_eq!(tui.left_over(), Vec::<&str>::new());
     let text = tui.look(vt100::Screen::contents);
     assert!(text.contains("waiting for the outcome") && text.contains("done: revoke lease a1, at revision"), "{text}");
@@ -260,7 +267,9 @@ fn whoever_quits_while_the_connection_is_lost_is_told_that_nobody_knows() {
     slow.revoke(&tui);
     slow.proxy.cut();
     tui.keys("\x03");
-    tui.ends();
-    let text = tui.look(vt100::Screen::contents);
+    assert_eq!(tui.ends(), 1);
+    let text = tui.look(vt100::Screen::contents).replace('\n', "");
     assert!(text.contains("UNKNOWN whether"), "{text}");
+    assert!(text.contains("how to look: ETCDCTL_ENDPOINTS="), "{text}");
+    assert!(text.contains("lockscope revoke a1 --dry-run"), "{text}");
 }

@@ -107,6 +107,38 @@ fn at_60x16_the_rest_scrolls_into_sight() {
     assert!(text.contains("type 694d82254d5fa305 to revoke it"), "what is typed stays in sight: {text}");
 }
 
+/// What is seen inside the dialog, without spaces: rows are broken at one, or within a word.
+fn inside(text: &str) -> String {
+    let rows = text.lines().filter_map(|line| line.strip_prefix('│')?.strip_suffix('│'));
+    rows.collect::<String>().replace(' ', "")
+}
+
+#[test]
+fn the_command_is_shown_whole_with_where_the_cluster_is() {
+    let endpoints: Vec<_> = (1..=3).map(|at| format!("https://etcd-{at}.eu.example:2379")).collect();
+    let endpoints = endpoints.join(",");
+    let mut cluster = revoke(80, 24);
+    cluster.model.ui.reach = vec![("ETCDCTL_ENDPOINTS", endpoints.clone()), ("ETCDCTL_USER", "ops".into())];
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    let whole = format!("$ETCDCTL_ENDPOINTS={endpoints}ETCDCTL_USER=opsetcdctlleaserevoke694d82254d5fa305ycopies");
+    assert!(inside(&text).contains(&whole), "{text}");
+    let small = drawn(&mut cluster, 60, 16, &plain()).text();
+    assert!(small.contains("y copies") && small.contains("type 694d82254d5fa305 to revoke it"), "{small}");
+}
+
+#[test]
+fn it_is_said_that_nobody_knows_whether_the_client_lives() {
+    let mut cluster = sample();
+    let unpolled = lease(0xbeef);
+    cluster.put(queued("/jobs/new", unpolled, 84_231));
+    cluster.wait(1);
+    cluster.press(&format!(":revoke {}\n", LeaseId(unpolled)), 80, 24);
+    let key = (format!("/jobs/new/{}", LeaseId(unpolled)).as_str().into(), Revision(84_231));
+    cluster.tell(Observation::LeaseKeys(LeaseId(unpolled), OnLease::Keys(vec![key])));
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    assert!(text.contains("It is not known whether its client is alive"), "{text}");
+}
+
 #[test]
 fn what_is_asked_says_so_and_why_it_is_not_told() {
     let mut cluster = cluster();

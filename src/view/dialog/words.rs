@@ -230,7 +230,7 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
     }
     match dialog.write() {
         Write::Revoke { lease } => {
-            alive(*lease, facts).into_iter().for_each(&mut warn);
+            warn(alive(*lease, facts));
             let locks = &dialog.radius.locks;
             if locks.len() > 1 {
                 let names = locks.iter().map(|lock| &lock.name);
@@ -247,7 +247,7 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
             if view.lease().is_none() {
                 warn("The key has no lease: nothing but this frees the lock.".into());
             } else {
-                alive(view.lease(), facts).into_iter().for_each(&mut warn);
+                warn(alive(view.lease(), facts));
                 let others: Vec<Key> = others(view.lease(), lock, facts);
                 if !others.is_empty() {
                     let has = format!("Its lease also has keys in {}: these stay.", listed(others.iter()));
@@ -286,25 +286,26 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
     said
 }
 
-/// Whether the client behind a lease lives.
-fn alive(lease: LeaseId, facts: &Facts) -> Option<String> {
-    let view = facts.lease(lease)?;
+/// Whether the client behind a lease lives, or that it is not known.
+fn alive(lease: LeaseId, facts: &Facts) -> String {
+    let unknown = "It is not known whether its client is alive: it may still be working on what it locked.";
+    let Some(view) = facts.lease(lease) else { return unknown.into() };
     match view.renewal() {
-        Renewal::Renewed { ago } => Some(format!(
+        Renewal::Renewed { ago } => format!(
             "Its client is alive and renewed {} ago: it may still be working on what it locked.",
             duration(whole_seconds(ago))
-        )),
+        ),
         Renewal::NotRenewed { since } => {
             let since = duration(whole_seconds(since));
-            Some(match view.ttl() {
+            match view.ttl() {
                 TtlState::Live { remaining, .. } => {
                     let left = duration(whole_seconds(remaining));
                     format!("Nobody has renewed it for {since}: it ends by itself in {left}.")
                 }
                 _ => format!("Nobody has renewed it for {since}, and its time is up."),
-            })
+            }
         }
-        Renewal::Unknown => None,
+        Renewal::Unknown => unknown.into(),
     }
 }
 
