@@ -11,7 +11,7 @@
 
 pub mod canvas;
 mod client;
-mod dialog;
+pub mod dialog;
 mod empty;
 pub mod glyphs;
 mod header;

@@ -20,6 +20,7 @@ use super::wait;
 use crate::config::{Config, Format};
 use crate::domain::write::{Confirmed, WriteResult};
 use crate::operate::{AuditLog, Operator, Outcome};
+use crate::view::dialog::to_do;
 use crate::view::text::{command, escape, quantity};
 
 mod ask;
@@ -137,7 +138,7 @@ async fn confirm(plan: &Plan, reading: &Reading, style: Style) -> Result<(), Fai
     // Lines with tabs and JSON are for programs, and nobody confirms what they cannot read.
     print::plan(plan, reading.facts(), Format::Table, style, &mut shown)?;
     say(format_args!("{}", String::from_utf8_lossy(&shown)));
-    ask::word(&format!("Type {} to {}: ", plan.word.text(), plan.verb), &plan.word).await
+    ask::word(&format!("Type {} {}: ", plan.word.text(), to_do(&plan.blast.write)), &plan.word).await
 }
 
 /// What is said when a signal comes while a write is under way.

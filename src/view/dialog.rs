@@ -6,6 +6,8 @@
 
 mod words;
 
+pub use words::to_do;
+
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -207,7 +209,7 @@ fn foot(
                 Some(Refusal::AskingAgain) => ("Something changes; the cluster is asked again: ", Role::Error),
                 None => ("", Role::Text),
             };
-            let text = format!("{text}type {} {}", dialog.word(), words::to_do(dialog));
+            let text = format!("{text}type {} {}", dialog.word(), to_do(dialog.write()));
             let asked = wrapped("", &text, columns, if role == Role::Error { role } else { Role::Title }, theme);
             rows.extend(asked.into_iter().take(WORD_ROWS).map(plain));
             let (before, behind) = dialog.line.split();

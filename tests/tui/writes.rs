@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcd_client::{Client, PutOptions};
 
 use super::locks::World;
-use super::pty::{Setup, Tui, lockscope, now};
+use super::pty::{Setup, Tui, lockscope, now, run};
 use super::support::embedded::Embedded;
 use super::support::etcd::{Cluster, newest};
 use super::support::proxy::Proxy;
@@ -150,6 +150,80 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
         return;
     }
     panic!("all of {names:?} lead");
+}
+
+#[test]
+fn an_alarm_is_disarmed_once_its_name_is_typed() {
+    let Some(version) = newest("an_alarm_is_disarmed") else { return };
+    let cluster = version.cluster().flag("--quota-backend-bytes=1048576").start();
+    let large = "x".repeat(120_000);
+    while cluster.ctl(&["put", "/fill", &large]).status.success() {}
+    assert!(cluster.told("alarm list").contains("NOSPACE"));
+    let tui = lockscope(&["--endpoints", &cluster.endpoints().join(",")]).start();
+    tui.shows("LIVE");
+    tui.keys("4");
+    tui.shows("NOSPACE");
+    tui.keys(":disarm\r");
+    tui.shows("type NOSPACE to disarm it");
+    tui.shows("It comes back with the next write");
+    tui.keys("space\r");
+    tui.shows("That is not the word");
+    assert!(cluster.told("alarm list").contains("NOSPACE"), "a wrong word does nothing");
+    tui.keys("\x15nospace\r");
+    tui.shows("Done: the alarm is not raised any more");
+    assert!(!cluster.told("alarm list").contains("NOSPACE"));
+}
+
+#[test]
+fn who_may_only_read_is_told_in_the_dialog_which_right_it_takes() {
+    let Some(version) = newest("who_may_only_read") else { return };
+    let cluster = version.cluster().start();
+    cluster.told("put /open/lock/7e055af811b4bb53 me");
+    cluster.guard();
+    let arguments = ["--endpoints", &cluster.endpoints().join(","), "--user", "ann:annpw", "--prefix", "/open/"];
+    let tui = lockscope(&arguments).start();
+    tui.shows("/open/lock");
+    tui.keys("D");
+    tui.shows("type lock to delete the key");
+    tui.keys("lock\r");
+    tui.shows("REFUSED");
+    for words in ["permission denied", "it takes a role that may read and write the key"] {
+        tui.shows(words);
+    }
+    tui.keys("\x1b");
+    tui.hides("REFUSED");
+    assert!(cluster.told("--user root:rootpw get --prefix --keys-only /open/").contains("7e055af811b4bb53"));
+    // Earlier ones tell everybody who leads, and one that leads alone cannot be asked to.
+    if version.at_least(3, 5, 17) {
+        tui.keys(&format!(":move-leader {}\r", cluster.name(0)));
+        tui.shows("Who leads may not be asked");
+        tui.keys(&format!("move-leader {}\r", cluster.name(0)));
+        tui.shows("NOT SENT");
+        tui.shows("it takes the role root");
+    }
+}
+
+#[test]
+fn a_recording_that_stops_says_so_on_the_screen_and_at_the_shell() {
+    let Some(world) = World::new("a_recording_that_stops") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("limited.jsonl");
+    // As on a disk that is full, the system takes a part of what is written, and then nothing.
+    let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
+    let endpoints = world.cluster.endpoints().join(",");
+    let program = env!("CARGO_BIN_EXE_lockscope");
+    let arguments = ["--endpoints", &endpoints, "--prefix", "/", "--record", file.to_str().unwrap()];
+    let tui = run("sh", &[&["-c", limited, program], &arguments[..]].concat()).size(160, 24).start();
+    tui.shows("LIVE");
+    let large = "v".repeat(4_000);
+    for at in 1..=8 {
+        world.cluster.told(&format!("put /jobs/a/{at} {large}"));
+    }
+    tui.shows("stopped: File too large");
+    tui.keys("q");
+    tui.ends();
+    let text = tui.look(vt100::Screen::contents).replace('\n', "");
+    assert!(text.contains("limited.jsonl stopped: File too large"), "{text}");
 }
 
 /// An embedded cluster that takes a while for each write, and the only way to it.

@@ -23,6 +23,7 @@ fn only_the_word_that_is_asked_for_does_it() {
     store.join("/jobs/ ", 0xc3, 600);
     drop(store);
     let (_, shown) = typed(&cluster, &["revoke", "a1"], "\u{4}");
+    assert!(shown.contains("Type revoke a1 to revoke it: "), "{shown}");
     assert!(shown.contains("| KEY THAT GOES"), "a person is shown tables: {shown}");
     assert!(!shown.contains("\\t"), "{shown}");
     for (line, code) in [("yes\r", 3), ("\r", 3), ("\u{4}", 3), ("\u{3}", 5)] {

@@ -7,9 +7,7 @@ use crate::cli::reading::Reading;
 use crate::config::Config;
 use crate::domain::write::Write;
 use crate::domain::{Member, MemberId};
-use crate::event::NoStatus;
 use crate::model::BlastRadius;
-use crate::model::cluster::Cluster;
 use crate::model::ui::dialog::Word;
 use crate::view::text::{escape_text, quantity};
 
@@ -54,7 +52,7 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
             }
         }
         // Who may not ask who leads cannot be told where to send it.
-        None => match denied(cluster) {
+        None => match cluster.denied() {
             Some(why) => return Err(Failure::new(Exit::Error, format!("{}: {why}", plan.title))),
             None => plan.notes.push("no member says who leads".into()),
         },
@@ -64,14 +62,6 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
     }
     plan.notes.push("writes stop for a moment, and every lease gets its time anew from the new leader".into());
     Ok((plan, reading))
-}
-
-/// Why this user is not told who leads, if the members do not tell it that.
-fn denied(cluster: &Cluster) -> Option<&str> {
-    cluster.members().iter().find_map(|facts| match &facts.error {
-        Some(NoStatus::Denied(why)) => Some(why.as_str()),
-        _ => None,
-    })
 }
 
 fn lag_of(lag: impl TryInto<usize>) -> usize {

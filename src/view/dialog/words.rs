@@ -47,8 +47,8 @@ pub fn state(dialog: &Dialog) -> (String, Role) {
 }
 
 /// What typing the word leads to.
-pub const fn to_do(dialog: &Dialog) -> &'static str {
-    match dialog.write() {
+pub const fn to_do(write: &Write) -> &'static str {
+    match write {
         Write::Revoke { .. } => "to revoke it",
         Write::Release { .. } => "to delete the key",
         Write::MoveLeader { .. } => "to move the lead",
@@ -262,6 +262,9 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
             }
         }
         Write::MoveLeader { to } => {
+            if let (None, Some(why)) = (facts.cluster.leader(), facts.cluster.denied()) {
+                warn(format!("Who leads may not be asked: {}", escape_text(why)));
+            }
             warn("A new leader gives every lease its full time again: dead clients keep their locks longer.".into());
             match facts.cluster.member(*to) {
                 Some(known) if known.unreachable().is_some() => warn("It does not answer at the moment.".into()),
