@@ -129,7 +129,7 @@ fn the_command_is_shown_whole_with_where_the_cluster_is() {
 #[test]
 fn it_is_said_that_nobody_knows_whether_the_client_lives() {
     let mut cluster = sample();
-    let unpolled = lease(0xbeef);
+    let unpolled = lease(0x7e57);
     cluster.put(queued("/jobs/new", unpolled, 84_231));
     cluster.wait(1);
     cluster.press(&format!(":revoke {}\n", LeaseId(unpolled)), 80, 24);
