@@ -215,6 +215,11 @@ fn a_refusal_gives_the_reason() {
     end(&mut cluster, WriteResult::Refused { why: "etcdserver: permission denied".into() }, &[]);
     let text = drawn(&mut cluster, 80, 24, &plain()).text();
     assert!(text.contains("REFUSED") && text.contains("Refused: etcdserver: permission denied"), "{text}");
+    let mut cluster = confirmed();
+    end(&mut cluster, WriteResult::NotSent { why: "the disk is full".into() }, &[]);
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    assert!(text.contains("NOT SENT") && text.contains("Not sent: the disk is full"), "{text}");
+    assert!(!text.to_lowercase().contains("refused"), "{text}");
 }
 
 #[test]
