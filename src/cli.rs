@@ -6,7 +6,7 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
@@ -183,6 +183,16 @@ struct Settings {
     config: Config,
 }
 
+/// Which of the flags, the variables and the file, in that order, says whether writes are refused.
+fn read_only_by(layers: &[Layer], file: Option<&Path>) -> String {
+    let says = |layer: &Layer| layer.read_only.is_some();
+    match (layers.iter().position(says), file) {
+        (Some(1), _) => "LOCKSCOPE_READ_ONLY".into(),
+        (Some(2..), Some(file)) => format!("read-only in {}", file.display()),
+        _ => "--read-only".into(),
+    }
+}
+
 impl Settings {
     /// Reads every source of settings and merges them; asks for a password that none has.
     fn read(cli: &Cli) -> Result<Self, Failure> {
@@ -204,7 +214,8 @@ impl Settings {
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        let by = read_only_by(&layers, file.as_deref());
+        let config = Config { recording: cli.recording(), read_only_by: by, ..config::merge(layers, ask)? };
         if config.recording.file.is_some() && !cli.has_screen() {
             return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
                 .hint("`lockscope record FILE` records without one."));

@@ -34,6 +34,8 @@ pub struct Config {
     pub prefixes: Vec<Vec<u8>>,
     /// Whether everything that writes to the cluster is refused.
     pub read_only: bool,
+    /// What said so last: the flag, the variable or the file, as a person would look for it.
+    pub read_only_by: String,
     /// The file that every write to a cluster is noted in.
     pub audit_log: Option<PathBuf>,
     /// The language that people are spoken to in.

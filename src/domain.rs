@@ -12,6 +12,7 @@ mod lang;
 mod measure;
 pub mod member;
 pub mod play;
+pub mod plural;
 pub mod raft;
 pub mod redaction;
 pub mod sentence;

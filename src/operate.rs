@@ -3,7 +3,7 @@
 //! ```text
 //! look ──► is it what was shown? ──► note the intent ──► send ──► look again ──► note the result
 //!   │              │ no                     │ cannot        │
-//!   └► refused     └► changed, gone         └► refused      ├► refused: certainly nothing was done
+//!   └► not sent    └► changed, gone         └► not sent     ├► refused: certainly nothing was done
 //!                                                           └► lost: look until it is sure, or unknown
 //! ```
 //!
@@ -67,7 +67,7 @@ pub struct Outcome {
     /// What is worth knowing beside it, a line each: that an answer was lost and a look told
     /// instead, that an alarm will come back.
     pub notes: Vec<String>,
-    /// Why the audit log lacks its line. With [`WriteResult::Refused`] that is why it was refused.
+    /// Why the audit log lacks its line. With [`WriteResult::NotSent`] that is why.
     pub unlogged: Option<AuditError>,
 }
 
@@ -102,15 +102,15 @@ impl Operator {
     /// audit log then says so.
     pub async fn carry_out(&self, confirmed: &Confirmed) -> Outcome {
         if self.read_only {
-            return refused("--read-only refuses everything that writes to the cluster");
+            return not_sent("it is read-only here: nothing is written to the cluster");
         }
         let write = &confirmed.write;
         let (client, before) = match self.look_before(confirmed).await {
             Ok(looked) => looked,
             Err(Stop::Result(result)) => return result.into(),
-            Err(Stop::Failed(error)) => return refused(&format!("nothing was done: {}", send::right(write, &error))),
+            Err(Stop::Failed(error)) => return not_sent(&send::right(write, &error)),
             Err(Stop::Late(after)) => {
-                return refused(&format!("nothing was done: the cluster did not answer within {} s", after.as_secs()));
+                return not_sent(&format!("the cluster did not answer within {} s", after.as_secs()));
             }
         };
         if let Some(result) = before.settles(confirmed) {
@@ -121,7 +121,7 @@ impl Operator {
             Some(log) => match log.intend(&self.clock, &client, confirmed, &before).await {
                 Ok(pending) => Some(pending),
                 Err(error) => {
-                    let outcome = refused(&format!("nothing was done: {error}"));
+                    let outcome = not_sent(&error.to_string());
                     return Outcome { unlogged: Some(error), ..outcome };
                 }
             },
@@ -153,7 +153,12 @@ impl Operator {
         if members.iter().all(|member| member.id != *to) {
             return Err(Stop::Result(WriteResult::Gone));
         }
-        let Some(leader) = connected.leader() else {
+        // Where the member did not say, asking it again tells whether it knows none or may not be asked.
+        let leader = match connected.leader() {
+            Some(leader) => Some(leader),
+            None => connected.client.status().await?.1.leader,
+        };
+        let Some(leader) = leader else {
             let endpoint = connected.client.endpoint().into();
             return Err(Stop::Failed(PortError::NoLeader { doing: "ask who leads".into(), endpoint }));
         };
@@ -297,8 +302,8 @@ impl From<PortError> for Stop {
     }
 }
 
-fn refused(why: &str) -> Outcome {
-    WriteResult::Refused { why: why.to_owned() }.into()
+fn not_sent(why: &str) -> Outcome {
+    WriteResult::NotSent { why: why.to_owned() }.into()
 }
 
 fn done(confirmed: &Confirmed, revision: Revision) -> Outcome {

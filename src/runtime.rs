@@ -67,6 +67,9 @@ pub enum ExitReason {
     Signal(i32),
     /// The terminal is gone.
     HungUp,
+    /// The person said so while a write was under way, and nobody knows what came of it; that was
+    /// said, with how to look.
+    Unknown,
 }
 
 /// Why the dashboard cannot be shown, or not any longer.

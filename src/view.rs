@@ -11,7 +11,7 @@
 
 pub mod canvas;
 mod client;
-mod dialog;
+pub mod dialog;
 mod empty;
 pub mod glyphs;
 mod header;
@@ -81,7 +81,7 @@ fn draw_dialog(canvas: &mut Canvas<'_>, model: &Model) -> Option<Position> {
     let Chrome { tabs, body, .. } = Chrome::of(area);
     let area = tabs.union(body);
     // What is done is done to the cluster as it is, whether or not the screen is held still.
-    dialog::draw(canvas, area, dialog, model.live(), model.ui.scrolled(Pane::Dialog))
+    dialog::draw(canvas, area, dialog, (model.live(), &model.ui.reach), model.ui.scrolled(Pane::Dialog))
 }
 
 fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {

@@ -443,6 +443,7 @@ fn observation() -> impl Strategy<Value = Observation> {
             .prop_map(|(revision, gone)| WriteResult::Done { revision: Revision(revision), gone }),
         guarded().prop_map(|now| WriteResult::Changed { now }),
         Just(WriteResult::Gone),
+        text().prop_map(|why| WriteResult::NotSent { why }),
         text().prop_map(|why| WriteResult::Refused { why }),
         text().prop_map(|why| WriteResult::Unknown { why }),
     ];

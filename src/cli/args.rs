@@ -161,19 +161,19 @@ pub enum Command {
     ///
     /// Fields: write: command, lease, what is done. key: name, create_revision. lock: name, freed
     /// or stays-held, the key that holds it next. note. etcdctl: the same with etcdctl. result:
-    /// done, changed, gone-already, refused or unknown, and the revision or the reason. gone: key.
+    /// done, changed, gone-already, not-sent, refused or unknown, and the revision. gone: key.
     Revoke(RevokeArgs),
     /// Release a lock: delete its holder's key, or another one that is named
     ///
     /// It is one transaction that deletes the key only if it is the one that was shown: a newer lock
     /// of the same name is never hit. The client that held it is not told. What would happen is shown
-    /// first, and the last part of the lock's name has to be typed, or --yes given.
+    /// first, and a word has to be typed, such as the last part of its name, or --yes given.
     ///
     /// Fields are those of `revoke`.
     Release(ReleaseArgs),
     /// Move the lead to another member
     ///
-    /// The member's name has to be typed, or --yes given. It is verified with the new leader.
+    /// A word has to be typed, such as the member's name, or --yes given. It is verified with the new leader.
     MoveLeader(MoveLeaderArgs),
     /// Disarm an alarm, of every member that raised it
     ///
@@ -182,7 +182,8 @@ pub enum Command {
     /// Record what the dashboard would see into a file, until Ctrl-C
     ///
     /// It may be started before the cluster is there. What there is of the file can be replayed
-    /// at any time. docs/recording.md tells what is in it.
+    /// at any time. docs/recording.md tells what is in it. Ctrl-C ends it in order, with exit code
+    /// 0, or 5 before the time of --for is over; without any endpoint reached it is 2.
     ///
     /// Fields: file, observations, bytes, observations left out for a slow disk, seconds, what was
     /// redacted.

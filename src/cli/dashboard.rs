@@ -28,6 +28,7 @@ pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReaso
     match wait::block_on(Builder::new_multi_thread().worker_threads(THREADS), shown)? {
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
+        ExitReason::Unknown => Err(Failure::Unknown),
     }
 }
 

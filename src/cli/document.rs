@@ -142,7 +142,7 @@ fn closing() -> Roff {
                 ("1", "Error; also when a lock is not found."),
                 ("2", "No endpoint could be connected to."),
                 ("3", "Bad input."),
-                ("5", "Interrupted."),
+                ("5", "Interrupted. Ctrl-C is how cluster, and record without --for, are meant to end, and gives 0."),
                 ("6", "A file could not be read or written."),
                 ("8", "doctor found something as bad as --fail-on."),
                 ("128", "Bad arguments."),

@@ -55,6 +55,8 @@ pub enum Failure {
     Refused,
     /// What was asked for was not answered, which was said already.
     Unanswered,
+    /// Nobody knows what came of a write, which was said already.
+    Unknown,
     /// Something as bad as was asked for was found, and printed.
     Found,
     /// Nobody reads standard output any more, which is a quiet success.
@@ -88,6 +90,7 @@ impl Failure {
             Self::Interrupted => "interrupted".into(),
             Self::Refused => "it may not be read".into(),
             Self::Unanswered => "it was not answered".into(),
+            Self::Unknown => "it is unknown whether it was done".into(),
             Self::Found | Self::ClosedPipe => String::new(),
             Self::Unexpected(report) => sanitise(&report.to_string()).into_owned(),
         }
@@ -109,7 +112,7 @@ impl Failure {
                 if error.use_stderr() { Exit::BadArguments.into() } else { ExitCode::SUCCESS }
             }
             Self::Interrupted => Exit::Interrupted.into(),
-            Self::Refused | Self::Unanswered => Exit::Error.into(),
+            Self::Refused | Self::Unanswered | Self::Unknown => Exit::Error.into(),
             Self::Found => Exit::Found.into(),
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Unexpected(report) => {

@@ -85,7 +85,7 @@ fn piece(args: &PlayArgs, config: &Config) -> Result<Piece, Failure> {
     if config.read_only {
         return Err(Failure::new(
             Exit::BadInput,
-            "clients that play write to the cluster, and --read-only refuses that",
+            format!("clients that play write to the cluster, and {} refuses that", config.read_only_by),
         ));
     }
     // Clap sees to it that there is one.

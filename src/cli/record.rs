@@ -10,13 +10,15 @@ use super::args::RecordArgs;
 use super::exit::{Exit, Failure};
 use super::json::{self, SCHEMA};
 use super::live::Live;
+use super::reading::{self, endpoint_error};
 use super::table::{self, Align, Column};
-use super::{reading, wait};
+use super::wait;
 use crate::config::{Config, Format};
-use crate::event::LinkState;
+use crate::event::{EndpointError, LinkState};
+use crate::model::Link;
 use crate::record::{CreateError, Header, Recorded, Recorder};
 use crate::runtime::clock::Clock;
-use crate::view::text::escape_text;
+use crate::view::text::{escape_text, quantity};
 
 /// How often a terminal is told how far it is.
 const TOLD: Duration = Duration::from_secs(1);
@@ -24,7 +26,8 @@ const TOLD: Duration = Duration::from_secs(1);
 /// Records until the time is over or somebody says so, and prints what there is then.
 ///
 /// # Errors
-/// When the file cannot be made or written, or somebody broke off before the time was over.
+/// When the file cannot be made or written, when no endpoint was ever reached, or when somebody
+/// broke off before the time was over.
 pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let pool = reading::pool(config)?;
     let clock = Clock::start();
@@ -35,6 +38,7 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let mut session = Session { live, recorder, progress: Progress::new() };
     let ended = session.record(args.length).await;
     session.progress.clear();
+    let link = session.live.model.live().link.clone();
     session.live.stop().await;
     let why = ended.as_ref().map_or("failed", |ended| ended.words());
     let file = session.recorder.end(clock.now(), why).await;
@@ -45,10 +49,29 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
         let what = format!("the recording {} stopped: {why}", args.file.display());
         return Err(Failure::new(Exit::File, what).hint("What it has by then can be replayed."));
     }
-    match ended? {
+    let ended = ended?;
+    if let Some(unreached) = unreached(&link, &args.file) {
+        return Err(unreached);
+    }
+    match ended {
         End::BrokenOff if args.length.is_some() => Err(Failure::Interrupted),
         End::Over | End::BrokenOff | End::Stopped => printed,
     }
+}
+
+/// That no endpoint was ever reached, if it is so: there is a file then, and nothing in it.
+fn unreached(link: &Link, file: &Path) -> Option<Failure> {
+    if link.cluster_id.is_some() {
+        return None;
+    }
+    let why = match &link.state {
+        LinkState::Retrying { why, .. } => &why[..],
+        LinkState::Connecting | LinkState::Live { .. } => &[],
+    };
+    let lines = why.iter().map(|EndpointError { endpoint, error }| format!("\n  {}", endpoint_error(endpoint, error)));
+    let lines = if why.is_empty() { " none answered in time".to_owned() } else { lines.collect() };
+    let what = format!("{} has nothing of a cluster: cannot connect to any endpoint:{lines}", file.display());
+    Some(Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,..."))
 }
 
 /// Why it ends.
@@ -133,7 +156,12 @@ impl Progress {
         };
         let Recorded { observations, bytes, .. } = recorded;
         // When standard error is closed there is nobody left to tell.
-        let _ = write!(io::stderr(), "\r\x1b[Krecorded {observations} observations, {bytes} bytes; {link}");
+        let _ = write!(
+            io::stderr(),
+            "\r\x1b[Krecorded {}, {}; {link}",
+            counted(*observations, "observation"),
+            counted(*bytes, "byte")
+        );
     }
 
     fn clear(&self) {
@@ -141,6 +169,10 @@ impl Progress {
             let _ = write!(io::stderr(), "\r\x1b[K");
         }
     }
+}
+
+fn counted(number: u64, noun: &'static str) -> String {
+    quantity(usize::try_from(number).unwrap_or(usize::MAX), noun)
 }
 
 /// What was recorded, as a document.

@@ -18,6 +18,7 @@ use crate::runtime;
 use crate::runtime::replay::{Goal, Options};
 use crate::runtime::terminal::Terminal;
 use crate::update::recorded;
+use crate::view::text::quantity;
 
 /// Shows a recording until it is left.
 ///
@@ -127,7 +128,11 @@ fn say_missed(goal: Goal, facts: &Facts) {
 pub fn say_truncated(file: &Path, line: u64, lost: usize) {
     let cut = match lost {
         0 => "no line is cut".to_owned(),
-        lost => format!("line {line} is cut, and its {lost} bytes are lost"),
+        lost => format!(
+            "line {line} is cut, and {} of it {} lost",
+            quantity(lost, "byte"),
+            if lost == 1 { "is" } else { "are" }
+        ),
     };
     say(format_args!(
         "lockscope: {} is truncated: it has no closing line, so it was cut off or is still being written; {cut}",
@@ -157,7 +162,8 @@ pub fn say_trouble(file: &Path, trouble: &Trouble) {
     }
     if *dropped > 0 {
         say(format_args!(
-            "lockscope: {dropped} observations are not in {file}, for the disk was too slow: what it shows may be wrong"
+            "lockscope: {} not in {file}, for the disk was too slow: what it shows may be wrong",
+            if *dropped == 1 { "1 observation is".to_owned() } else { format!("{dropped} observations are") },
         ));
     }
 }

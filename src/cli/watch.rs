@@ -17,6 +17,7 @@ use crate::model::{Happening, Timeline, What};
 use crate::runtime::clock::Clock;
 use crate::runtime::hang_up::stdout_hung_up;
 use crate::source;
+use crate::view::text::quantity;
 
 /// The model remembers twice as many happenings as may wait here for a cause. Beyond that they
 /// are printed as they are: better a cause that stays unknown than an event that is lost.
@@ -106,8 +107,8 @@ impl Watcher {
             }
             Observation::WatchLost(WatchLoss::Skipped { from, to }) => {
                 say(format_args!(
-                    "lockscope: {} revisions were missed; what is there now is told first",
-                    to.0 - from.0
+                    "lockscope: missed {}; what is there now is told first",
+                    quantity(usize::try_from(to.0 - from.0).unwrap_or_default(), "revision")
                 ));
             }
             Observation::FillEnded { through, why: None } => {

@@ -20,6 +20,7 @@ use super::wait;
 use crate::config::{Config, Format};
 use crate::domain::write::{Confirmed, WriteResult};
 use crate::operate::{AuditLog, Operator, Outcome};
+use crate::view::dialog::to_do;
 use crate::view::text::{command, escape, quantity};
 
 mod ask;
@@ -37,8 +38,9 @@ pub use plan::Plan;
 /// # Errors
 /// When it is refused, not confirmed, not done, or nobody knows whether it was.
 pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    if config.read_only {
-        return Err(Failure::new(Exit::BadInput, "--read-only refuses everything that writes to the cluster"));
+    if config.read_only && !asked.is_dry_run() {
+        let what = format!("{} refuses everything that writes to the cluster", config.read_only_by);
+        return Err(Failure::new(Exit::BadInput, what).hint("--dry-run writes nothing, and shows what it would do."));
     }
     // One watch over the whole command: a signal between two of its parts must not be lost.
     let mut stop = Stop(pin!(wait::interrupted()));
@@ -57,7 +59,7 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
         return Ok(());
     }
     if !args.yes {
-        stop.unless_told(confirm(&plan, &reading, format, style)).await?;
+        stop.unless_told(confirm(&plan, &reading, style)).await?;
     }
     if let Some(why) = &plan.nothing_to_do {
         say(format_args!("{why}"));
@@ -93,6 +95,20 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
     ended.and(printed)
 }
 
+impl Command {
+    /// Whether it is a write that is only shown.
+    fn is_dry_run(&self) -> bool {
+        let args = match self {
+            Self::Revoke(args) => &args.write,
+            Self::Release(args) => &args.write,
+            Self::MoveLeader(args) => &args.write,
+            Self::Disarm(args) => &args.write,
+            _ => return false,
+        };
+        args.dry_run
+    }
+}
+
 fn with(args: &WriteArgs, (plan, reading): (Plan, Reading)) -> (Plan, Reading, &WriteArgs) {
     (plan, reading, args)
 }
@@ -113,17 +129,16 @@ impl<F: Future<Output = ()>> Stop<'_, F> {
 }
 
 /// Has a person at the terminal type what it is about.
-async fn confirm(plan: &Plan, reading: &Reading, format: Format, style: Style) -> Result<(), Failure> {
+async fn confirm(plan: &Plan, reading: &Reading, style: Style) -> Result<(), Failure> {
     if !ask::is_possible() {
         return Err(Failure::new(Exit::BadInput, format!("{}: not without a confirmation", plan.title))
             .hint("There is no terminal to ask at. --dry-run shows what it would do, --yes does it."));
     }
     let mut shown = Vec::new();
-    // JSON is for the end: nobody confirms what they cannot read.
-    let format = if format == Format::Json { Format::Simple } else { format };
-    print::plan(plan, reading.facts(), format, style, &mut shown)?;
+    // Lines with tabs and JSON are for programs, and nobody confirms what they cannot read.
+    print::plan(plan, reading.facts(), Format::Table, style, &mut shown)?;
     say(format_args!("{}", String::from_utf8_lossy(&shown)));
-    ask::word(&format!("Type {} to {}: ", plan.word, plan.verb), &plan.word).await
+    ask::word(&format!("Type {} {}: ", plan.word.text(), to_do(&plan.blast.write)), &plan.word).await
 }
 
 /// What is said when a signal comes while a write is under way.
@@ -145,13 +160,15 @@ fn look(plan: &Plan) -> String {
 /// What an outcome means for the exit code.
 fn judge(plan: &Plan, confirmed: &Confirmed, outcome: &Outcome) -> Result<(), Failure> {
     let title = &plan.title;
-    let has_code_of_its_own = matches!(outcome.result, WriteResult::Done { .. } | WriteResult::Refused { .. });
+    let has_code_of_its_own = matches!(outcome.result, WriteResult::Done { .. } | WriteResult::NotSent { .. });
     if let Some(error) = outcome.unlogged.as_ref().filter(|_| !has_code_of_its_own) {
         // What came of it weighs more than that nobody noted it.
         say(format_args!("lockscope: {error}"));
     }
     match (&outcome.result, &outcome.unlogged) {
-        (WriteResult::Refused { why }, Some(_)) => Err(Failure::new(Exit::File, format!("{title}: {why}"))),
+        (WriteResult::NotSent { why }, Some(_)) => {
+            Err(Failure::new(Exit::File, format!("{title}: not sent, so nothing was done: {why}")))
+        }
         (WriteResult::Done { .. }, Some(error)) => {
             Err(Failure::new(Exit::File, format!("{title}: it was done, but {error}")))
         }
@@ -159,7 +176,10 @@ fn judge(plan: &Plan, confirmed: &Confirmed, outcome: &Outcome) -> Result<(), Fa
         (WriteResult::Gone, _) => {
             Err(Failure::new(Exit::Error, format!("{title}: it is gone already; nothing was done")))
         }
-        (WriteResult::Refused { why }, None) => Err(Failure::new(Exit::Error, format!("{title}: refused: {why}"))),
+        (WriteResult::NotSent { why }, None) => {
+            Err(Failure::new(Exit::Error, format!("{title}: not sent, so nothing was done: {why}")))
+        }
+        (WriteResult::Refused { why }, _) => Err(Failure::new(Exit::Error, format!("{title}: refused: {why}"))),
         (WriteResult::Unknown { why }, _) => {
             let what = format!("{title}: it is unknown whether it was done: {why}");
             Err(Failure::new(Exit::Error, what).hint(look(plan)))

@@ -92,6 +92,8 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         },
         prefixes: all.prefix.unwrap_or_default(),
         read_only: all.read_only.unwrap_or(false),
+        // Layers do not know where they come from.
+        read_only_by: String::new(),
         audit_log: not_empty(all.audit_log),
         lang: all.lang.unwrap_or_default(),
         display: Display {

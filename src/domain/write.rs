@@ -67,7 +67,13 @@ pub enum WriteResult {
     },
     /// Nothing was done: what it was to be done to is not there any more.
     Gone,
-    /// Nothing was done: the cluster, or the settings, refuse it.
+    /// Nothing was done, for it never was sent: the settings forbid it, the audit log does not take
+    /// it, or what it is about could not be looked at first.
+    NotSent {
+        /// The reason, as one line.
+        why: String,
+    },
+    /// Nothing was done: it was sent, and the cluster refused it.
     Refused {
         /// The reason, as one line.
         why: String,

@@ -140,6 +140,14 @@ impl Cluster {
         &self.alarms
     }
 
+    /// Why this user is not told how the members are, if one of them says that.
+    pub fn denied(&self) -> Option<&str> {
+        self.members.iter().find_map(|facts| match &facts.error {
+            Some(NoStatus::Denied(why)) => Some(why.as_str()),
+            _ => None,
+        })
+    }
+
     /// Who leads, as far as the newest term tells.
     pub const fn leader(&self) -> Option<MemberId> {
         self.leader

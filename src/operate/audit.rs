@@ -324,6 +324,7 @@ fn told_after(result: &WriteResult, notes: &[String]) -> Value {
         }),
         WriteResult::Changed { now } => json!({"outcome": "changed", "now": keys_and_revisions(now)}),
         WriteResult::Gone => json!({"outcome": "gone"}),
+        WriteResult::NotSent { why } => json!({"outcome": "not-sent", "why": why}),
         WriteResult::Refused { why } => json!({"outcome": "refused", "why": why}),
         WriteResult::Unknown { why } => json!({"outcome": "unknown", "why": why}),
     };

@@ -22,7 +22,7 @@ pub(super) async fn send(client: &Client, write: &Write) -> Sent {
         Write::MoveLeader { to } => client.move_leader(*to).await.map(|()| Sent::Acknowledged(Revision(0))),
         Write::Disarm(Alarm { kind: AlarmKind::Other(number), .. }) => {
             let why = format!("alarm {number} is none that this version knows; use etcdctl alarm disarm");
-            return Sent::Ended(WriteResult::Refused { why });
+            return Sent::Ended(WriteResult::NotSent { why });
         }
         Write::Disarm(alarm) => client.disarm(*alarm).await.map(|()| Sent::Acknowledged(Revision(0))),
         Write::Revoke { .. } | Write::Release { .. } => keys(client, write).await,

@@ -208,7 +208,7 @@ fn locks<'a>(tally: &'a Tally, name: Option<&'a Key>) -> impl Iterator<Item = (&
 }
 
 fn plural(count: u64, one: &str) -> String {
-    if count == 1 { format!("1 {one}") } else { format!("{count} {one}s") }
+    format!("{count} {}", crate::domain::plural::noun(count, one))
 }
 
 /// A length of time in words.

@@ -182,8 +182,8 @@ fn lost(loss: &WatchLoss) -> String {
             format!("the store began anew: {}; what was known is forgotten", escape_text(why))
         }
         WatchLoss::Skipped { from, to } => format!(
-            "{} revisions were missed: what is there now is read at once, what happened follows",
-            grouped(to.0 - from.0)
+            "missed {}: what is there now is read at once, what happened follows",
+            quantity(usize::try_from(to.0 - from.0).unwrap_or_default(), "revision")
         ),
         WatchLoss::Cancelled { why } => format!("the watch was cancelled: {}; all is read anew", escape_text(why)),
         WatchLoss::Transport { why } => format!("the watch broke off and will resume: {}", escape_text(why)),

@@ -20,15 +20,16 @@ use super::replay::Replay;
 use super::signals::{Signals, Told};
 use super::taping::Taping;
 use super::terminal::{self, Inputs, Terminal};
-use super::writes::{self, Writes};
+use super::writes::{self, Left, Writes};
 use super::{ExitReason, RuntimeError, logging};
 use crate::domain::play::Order;
 use crate::domain::raft::Fault;
+use crate::domain::write::Write;
 use crate::domain::{LeaseId, Timestamp};
 use crate::effect::{Effect, Effects};
 use crate::event::{Event, Observation, Stamped};
 use crate::input::{Hits, Input, Pane, Screen};
-use crate::model::Model;
+use crate::model::{BlastRadius, Model};
 use crate::source::{WantedPast, Wires};
 use crate::update::update;
 use crate::view;
@@ -160,30 +161,36 @@ impl Session {
     }
 
     /// Runs until the dashboard is left. The terminal is given back before it waits for a write
-    /// that is not over.
+    /// that is not over; what comes of it is still recorded.
     ///
     /// # Errors
     /// See [`RuntimeError`].
     pub async fn run(mut self) -> Result<ExitReason, RuntimeError> {
         let reason = self.until_left().await;
-        let cut = self.taping.end(self.clock.now(), &reason).await;
         if let Some(embedded) = self.embedded.take() {
             embedded.end().await;
         }
         if let Some(play) = self.play.take() {
             play.end().await;
         }
-        let Self { terminal, inputs, model, writes, mut signals, .. } = self;
+        let Self { terminal, inputs, mut model, writes, mut signals, mut taping, clock, .. } = self;
         drop((inputs, terminal));
-        if let Some(cut) = cut {
+        let left = match (writes, model.ui.writing) {
+            (Some(writes), running) => {
+                let looks = writes.under_way().map(|write| how_to_look(&model, write));
+                let running = running.map(|id| (id, looks.unwrap_or_default()));
+                writes.finish(running, &mut signals, |observed| taping.take(observed, &mut model)).await
+            }
+            (None, _) => Left::Knowing,
+        };
+        if let Some(cut) = taping.end(clock.now(), &reason).await {
             writes::say(&cut);
         }
-        if let Some(writes) = writes
-            && let Some(number) = writes.finish(model.ui.writing, &mut signals).await
-        {
-            return reason.map(|_| ExitReason::Signal(number));
+        match (left, reason) {
+            (Left::Told(number), Ok(_)) => Ok(ExitReason::Signal(number)),
+            (Left::Unknown, Ok(ExitReason::Quit)) => Ok(ExitReason::Unknown),
+            (_, reason) => reason,
         }
-        reason
     }
 
     async fn until_left(&mut self) -> Result<ExitReason, RuntimeError> {
@@ -403,9 +410,9 @@ impl Session {
                     Ok(())
                 }
                 Effect::Write { id, confirmed } => {
-                    let asked = match &self.writes {
+                    let asked = match &mut self.writes {
                         Some(writes) => writes.carry_out(id, confirmed),
-                        None => Err(Box::new(writes::refused(id, confirmed, "nothing here can be written to"))),
+                        None => Err(Box::new(writes::not_sent(id, confirmed, "nothing here can be written to"))),
                     };
                     if let Err(refused) = asked {
                         self.take_in(Stamped { at: self.clock.now(), what: Observation::WriteDone(refused) });
@@ -459,6 +466,11 @@ impl Session {
             debug!(leases = leases.len(), "a burst of lease polls is left out");
         }
     }
+}
+
+/// The command that shows what came of a write.
+fn how_to_look(model: &Model, write: &Write) -> String {
+    view::text::command(&BlastRadius::of(model.live(), write).reached_by(&model.ui.reach).look)
 }
 
 /// Takes in one observation, and logs what came of it.

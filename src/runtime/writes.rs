@@ -20,7 +20,7 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::clock::Clock;
 use super::signals::{Signals, Told};
 use crate::domain::LeaseId;
-use crate::domain::write::{Confirmed, WriteId, WriteResult};
+use crate::domain::write::{Confirmed, Write, WriteId, WriteResult};
 use crate::event::{Observation, OnLease, Stamped, WriteDone};
 use crate::model::ui::Notice;
 use crate::operate::{Operator, leased};
@@ -47,7 +47,20 @@ pub(super) struct Writes {
     observed: mpsc::Receiver<Stamped<Observation>>,
     /// How long an end waits for a write.
     patience: Duration,
+    /// What was confirmed last.
+    last: Option<Write>,
     tasks: JoinSet<()>,
+}
+
+/// How a session is left, as far as its last write goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Left {
+    /// It is known, and was told, what came of it.
+    Knowing,
+    /// Nobody knows, which was said.
+    Unknown,
+    /// Nobody knows, for the signal of this number said not to wait.
+    Told(i32),
 }
 
 impl Writes {
@@ -61,7 +74,7 @@ impl Writes {
         let tells = Tells { tell, clock };
         tasks.spawn(look(pool.clone(), call, questions, tells.clone()));
         tasks.spawn(write(operator, writes, tells));
-        Self { keys_of, confirmed, observed, patience: call * WAITS, tasks }
+        Self { keys_of, confirmed, observed, patience: call * WAITS, last: None, tasks }
     }
 
     /// Asks for all keys of a lease. When too much is asked already, it is left out: dialogs ask
@@ -76,11 +89,19 @@ impl Writes {
     ///
     /// # Errors
     /// What is to be told of it when it is not: another one is not over yet.
-    pub fn carry_out(&self, id: WriteId, confirmed: Confirmed) -> Result<(), Box<WriteDone>> {
+    pub fn carry_out(&mut self, id: WriteId, confirmed: Confirmed) -> Result<(), Box<WriteDone>> {
+        let write = confirmed.write.clone();
         self.confirmed.try_send((id, confirmed)).map_err(|failed| {
             let (id, confirmed) = failed.into_inner();
-            Box::new(refused(id, confirmed, "the write before it is not over yet"))
-        })
+            Box::new(not_sent(id, confirmed, "the write before it is not over yet"))
+        })?;
+        self.last = Some(write);
+        Ok(())
+    }
+
+    /// The write that was confirmed last, which is the one that is not over when any is.
+    pub const fn under_way(&self) -> Option<&Write> {
+        self.last.as_ref()
     }
 
     /// The next answer; never, when there is nobody who carries out writes. Nothing is lost when
@@ -95,46 +116,70 @@ impl Writes {
     }
 
     /// Ends the tasks. First it waits for what comes of the write that was not over when the
-    /// session was, if there is one, and says it on standard error; when it takes too long or
-    /// somebody wants to leave, that nobody knows. Returns the number of the signal that said so.
-    pub async fn finish(mut self, running: Option<WriteId>, signals: &mut Signals) -> Option<i32> {
-        let told = match running {
-            Some(id) => self.wait_for(id, signals).await,
-            None => None,
+    /// session was, if there is one, says it on standard error and gives it to `observe`; when it
+    /// takes too long or somebody wants to leave, it says that nobody knows, and the command that
+    /// tells.
+    pub async fn finish(
+        mut self,
+        running: Option<(WriteId, String)>,
+        signals: &mut Signals,
+        observe: impl FnMut(&Stamped<Observation>),
+    ) -> Left {
+        let left = match running {
+            Some((id, look)) => {
+                let left = self.wait_for(id, signals, observe).await;
+                if left != Left::Knowing {
+                    say(&format!("lockscope: here is how to look: {look}"));
+                }
+                left
+            }
+            None => Left::Knowing,
         };
         // What is broken off notes in the audit log that its outcome is unknown.
         if timeout(ENDING, self.tasks.shutdown()).await.is_err() {
             say("lockscope: the disk does not take the last line of the audit log");
         }
-        told
+        left
     }
 
-    async fn wait_for(&mut self, id: WriteId, signals: &mut Signals) -> Option<i32> {
+    async fn wait_for(
+        &mut self,
+        id: WriteId,
+        signals: &mut Signals,
+        mut observe: impl FnMut(&Stamped<Observation>),
+    ) -> Left {
         say("lockscope: waiting for the outcome of the write that is being carried out; Ctrl-C leaves at once");
         let end = Instant::now() + self.patience;
-        let outcome = loop {
+        let (left, outcome) = loop {
             tokio::select! {
                 // What came of it is worth more than leaving a moment earlier.
                 biased;
                 observed = timeout_at(end, self.observed.recv()) => match observed {
-                    Ok(Some(Stamped { what: Observation::WriteDone(done), .. })) if done.id == id => break told(*done),
-                    Ok(Some(_)) => {}
-                    Ok(None) => break unknown("nobody carries it out any more"),
-                    Err(_) => break unknown(&format!("there was no answer within {} s", self.patience.as_secs())),
+                    Ok(Some(observed)) => {
+                        observe(&observed);
+                        if let Observation::WriteDone(done) = observed.what && done.id == id {
+                            let is_unknown = matches!(done.result, WriteResult::Unknown { .. });
+                            break (if is_unknown { Left::Unknown } else { Left::Knowing }, told(*done));
+                        }
+                    }
+                    Ok(None) => break (Left::Unknown, unknown("nobody carries it out any more")),
+                    Err(_) => {
+                        let why = format!("there was no answer within {} s", self.patience.as_secs());
+                        break (Left::Unknown, unknown(&why));
+                    }
                 },
                 signal = signals.next() => match signal {
                     // A terminal that is gone is in no hurry, and the audit log gets its outcome.
                     Told::GoOn => {}
                     Told::End(number) if number == SignalKind::hangup().as_raw_value() => {}
                     Told::End(number) => {
-                        say(&unknown("its answer was not waited for"));
-                        return Some(number);
+                        break (Left::Told(number), unknown("its answer was not waited for"));
                     }
                 },
             }
         };
         say(&outcome);
-        None
+        left
     }
 }
 
@@ -146,8 +191,8 @@ fn unknown(why: &str) -> String {
 }
 
 /// A write that is not carried out at all.
-pub(super) fn refused(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone {
-    let result = WriteResult::Refused { why: why.to_owned() };
+pub(super) fn not_sent(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDone {
+    let result = WriteResult::NotSent { why: why.to_owned() };
     WriteDone { id, write: confirmed.write, result, notes: Vec::new() }
 }
 

@@ -155,7 +155,9 @@ pub(super) async fn status(pool: &Pool, member: &Member) -> Answer {
 
 fn no_status(error: &PortError) -> NoStatus {
     match error {
-        PortError::Denied { .. } | PortError::Unauthenticated { .. } => NoStatus::Denied(error.to_string()),
+        // etcd `authMaintenanceServer.Status`: for who may administer it only.
+        PortError::Denied { .. } => NoStatus::Denied(format!("{error}; it takes the role root")),
+        PortError::Unauthenticated { .. } => NoStatus::Denied(error.to_string()),
         _ => NoStatus::Unreachable(error.to_string()),
     }
 }
@@ -216,7 +218,10 @@ mod tests {
     fn a_member_that_refuses_to_answer_is_told_from_one_that_is_gone() {
         let (doing, why) = ("ask for the status".to_owned(), "etcdserver: permission denied".to_owned());
         let denied = no_status(&PortError::Denied { doing, user: "app".into(), why });
-        assert!(matches!(&denied, NoStatus::Denied(why) if why.contains("permission denied")), "{denied:?}");
+        assert!(
+            matches!(&denied, NoStatus::Denied(why) if why.contains("permission denied") && why.contains("role root")),
+            "{denied:?}"
+        );
         let gone = no_status(&PortError::Unreachable { endpoint: "http://a:1".into(), why: "refused".into() });
         assert!(matches!(&gone, NoStatus::Unreachable(why) if why.contains("refused")), "{gone:?}");
     }

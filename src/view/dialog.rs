@@ -6,6 +6,8 @@
 
 mod words;
 
+pub use words::to_do;
+
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -25,14 +27,23 @@ use crate::model::ui::dialog::{Dialog, Refusal, Stage};
 const WIDTH: u16 = 100;
 /// The most rows that the word to be typed may take.
 const WORD_ROWS: usize = 3;
+/// The part of the rows that the command may take: the list has to be read too.
+const COMMAND_PART: u16 = 3;
 
 /// Draws the dialog over everything in `area`, without the first `scrolled` rows of its list;
 /// returns where the terminal's cursor goes.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, dialog: &Dialog, facts: &Facts, scrolled: usize) -> Option<Position> {
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    dialog: &Dialog,
+    (facts, reach): (&Facts, &[(&'static str, String)]),
+    scrolled: usize,
+) -> Option<Position> {
     let wide = area.width.min(WIDTH);
     let columns = usize::from(wide.saturating_sub(4));
     let list = List::of(dialog, facts, columns, canvas.theme);
-    let (foot, field) = foot(dialog, facts, columns, canvas.theme);
+    let most = usize::from(area.height / COMMAND_PART).max(1);
+    let (foot, field) = foot(dialog, facts, &command(&dialog.command_with(reach)), (columns, most), canvas.theme);
     let wanted = u16::try_from(list.len() + foot.len()).unwrap_or(u16::MAX).saturating_add(2);
     let area = centred(area, wide, wanted);
     canvas.clear(area);
@@ -170,23 +181,21 @@ struct Foot {
 
 /// What stays in sight: the command, the word to be typed and what is typed of it, with the row
 /// and the column of the cursor.
-fn foot(dialog: &Dialog, facts: &Facts, columns: usize, theme: &Theme) -> (Vec<Foot>, Option<(usize, usize)>) {
+fn foot(
+    dialog: &Dialog,
+    facts: &Facts,
+    command: &str,
+    (columns, most): (usize, usize),
+    theme: &Theme,
+) -> (Vec<Foot>, Option<(usize, usize)>) {
     let plain = |line| Foot { line, copies: false };
     let mut rows = Vec::new();
     let over = matches!(&dialog.stage, Stage::Over(result) if !matches!(result, WriteResult::Unknown { .. }));
     if !over {
         let keys = if dialog.wants_y() { "Ctrl-Y" } else { "y" };
         let copies = format!("  {keys} copies");
-        let room = columns.saturating_sub(2 + width(&copies));
-        let shown = theme.sentence(command(&dialog.command()), room, Role::Text);
-        let gap = columns.saturating_sub(2 + width(&shown.content) + width(&copies));
-        let line = Line::from(vec![
-            theme.span("$ ", Role::Muted),
-            Span::styled(shown.content.into_owned(), shown.style),
-            Span::raw(" ".repeat(gap)),
-            theme.span(copies, Role::Muted),
-        ]);
-        rows.push(Foot { line, copies: true });
+        let lines = command_rows(command, &copies, (columns, most), theme);
+        rows.extend(lines.into_iter().map(|line| Foot { line, copies: true }));
     }
     match &dialog.stage {
         Stage::Asking | Stage::Running { .. } | Stage::Over(_) => {
@@ -200,7 +209,7 @@ fn foot(dialog: &Dialog, facts: &Facts, columns: usize, theme: &Theme) -> (Vec<F
                 Some(Refusal::AskingAgain) => ("Something changes; the cluster is asked again: ", Role::Error),
                 None => ("", Role::Text),
             };
-            let text = format!("{text}type {} {}", dialog.word(), words::to_do(dialog));
+            let text = format!("{text}type {} {}", dialog.word(), to_do(dialog.write()));
             let asked = wrapped("", &text, columns, if role == Role::Error { role } else { Role::Title }, theme);
             rows.extend(asked.into_iter().take(WORD_ROWS).map(plain));
             let (before, behind) = dialog.line.split();
@@ -217,6 +226,28 @@ fn foot(dialog: &Dialog, facts: &Facts, columns: usize, theme: &Theme) -> (Vec<F
             let at = rows.len() - 1;
             (rows, Some((at, column)))
         }
+    }
+}
+
+/// A command as it is typed at a shell, in as many rows as it takes, but for `most`; what copies
+/// all of it is said on the right of the last one.
+fn command_rows(command: &str, copies: &str, (columns, most): (usize, usize), theme: &Theme) -> Vec<Line<'static>> {
+    let room = columns.saturating_sub(2);
+    let beside = room.saturating_sub(width(copies));
+    let mut rest = command;
+    let mut rows = Vec::new();
+    loop {
+        let sign = theme.span(if rows.is_empty() { "$ " } else { "  " }, Role::Muted);
+        if rows.len() + 1 == most || width(rest) <= beside {
+            let shown = theme.sentence(rest.to_owned(), beside, Role::Text);
+            let gap = " ".repeat(beside.saturating_sub(width(&shown.content)));
+            let shown = Span::styled(shown.content.into_owned(), shown.style);
+            rows.push(Line::from(vec![sign, shown, Span::raw(gap), theme.span(copies.to_owned(), Role::Muted)]));
+            return rows;
+        }
+        let (now, later) = split_at_width(rest, room);
+        rows.push(Line::from(vec![sign, theme.span(now.to_owned(), Role::Text)]));
+        rest = later;
     }
 }
 

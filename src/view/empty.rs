@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::canvas::Canvas;
-use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped};
+use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped, quantity};
 use super::theme::{Role, Theme};
 use super::widget::notice::notice;
 use crate::domain::{KeyRange, Timestamp};
@@ -94,7 +94,11 @@ fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
         Line::from(vec![theme.span("watched   ", Role::Muted), Span::raw(watched)]),
         Line::from(vec![
             theme.span("known     ", Role::Muted),
-            Span::raw(format!("{} keys, {} leases", count(facts.keyspace().len()), count(facts.leases().len()))),
+            Span::raw(format!(
+                "{}, {}",
+                quantity(facts.keyspace().len(), "key"),
+                quantity(facts.leases().len(), "lease")
+            )),
         ]),
         Line::default(),
     ];

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
-use super::text::{bytes, clock, grouped};
+use super::text::{bytes, clock, grouped, quantity};
 use super::theme::{Role, Theme};
 use super::widget::gauge::gauge;
 use crate::model::Model;
@@ -47,10 +47,11 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let Some(replay) = &model.ui.replay else { return };
     let theme = canvas.theme;
     let number = |number: u64| grouped(i64::try_from(number).unwrap_or(i64::MAX));
+    let counted = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let time = |at| clock(at, replay.at, &theme.zone);
-    let mut parts = vec![(format!("{} observations", number(replay.count)), Role::Muted)];
+    let mut parts = vec![(quantity(counted(replay.count), "observation"), Role::Muted)];
     parts.extend((replay.dropped > 0).then(|| (format!("{} were not recorded", number(replay.dropped)), Role::Error)));
-    parts.extend((replay.broken > 0).then(|| (format!("{} broken lines", number(replay.broken)), Role::Error)));
+    parts.extend((replay.broken > 0).then(|| (quantity(counted(replay.broken), "broken line"), Role::Error)));
     parts.extend(replay.truncated.then(|| ("truncated: there is no closing line".to_owned(), Role::Warning)));
     let mut told: Vec<Span<'_>> = parts.into_iter().map(|(text, role)| theme.span(format!("  {text}"), role)).collect();
     let end = theme.span(format!(" {}", time(replay.end)), Role::Muted);

@@ -3,14 +3,33 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
 use crate::program::lockscope;
-use crate::support::etcd::newest;
+use crate::support::etcd::{Cluster, newest};
 
 fn fixture() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/recordings/version-1.jsonl")
+}
+
+/// Waits until a file has a text.
+#[expect(clippy::disallowed_methods, reason = "how long another process takes")]
+fn has(file: &Path, text: &str) {
+    let start = Instant::now();
+    while !fs::read_to_string(file).is_ok_and(|all| all.contains(text)) {
+        assert!(start.elapsed() < Duration::from_mins(1), "{} never has {text}", file.display());
+        std::thread::yield_now();
+    }
+}
+
+/// Queues for a lock with a lease of its own.
+fn enqueue(cluster: &Cluster, lock: &str) {
+    let granted = cluster.told("lease grant 600");
+    let lease = granted.split(' ').nth(1).unwrap();
+    cluster.told(&format!("put --lease={lease} {lock}/{lease} v"));
 }
 
 #[test]
@@ -45,15 +64,106 @@ fn broken_off_a_recording_is_ended_in_order_and_it_begins_before_its_cluster() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("a.jsonl");
     let mut run = lockscope(["--endpoints", "127.0.0.1:9", "record", file.to_str().unwrap()]).start();
-    while !fs::read_to_string(&file).is_ok_and(|text| text.contains("retrying")) {
-        std::thread::yield_now();
-    }
+    has(&file, "retrying");
     run.signal("TERM");
-    run.end().expect(0);
+    let ended = run.end().expect(2);
+    assert!(
+        ended.stderr.contains("cannot connect to any endpoint:\n  cannot reach http://127.0.0.1:9:"),
+        "{}",
+        ended.stderr
+    );
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.lines().last().unwrap().contains("\"end\":\"told to end\""), "{text}");
     let replay = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
     assert_eq!((replay.text(), replay.stderr.as_str()), ("", ""));
+}
+
+#[test]
+fn a_recording_is_meant_to_be_ended_by_ctrl_c_unless_it_has_a_length() {
+    let Some(version) = newest("record: ended by Ctrl-C") else { return };
+    let cluster = version.cluster().start();
+    let endpoints = cluster.endpoints().join(",");
+    let folder = tempfile::tempdir().unwrap();
+    for (name, length, code) in [("open", None, 0), ("long", Some("1h"), 5)] {
+        let file = folder.path().join(name);
+        let length = length.map(|length| ["--for", length]);
+        let arguments = ["--endpoints", &endpoints, "record", file.to_str().unwrap()];
+        let mut run = lockscope(arguments.into_iter().chain(length.into_iter().flatten())).start();
+        has(&file, "\"live\"");
+        run.signal("INT");
+        run.end().expect(code);
+        assert!(fs::read_to_string(&file).unwrap().contains("\"end\":\"told to end\""), "{name}");
+    }
+}
+
+#[test]
+fn a_device_is_no_file_to_record_into() {
+    if !Path::new("/dev/full").exists() {
+        println!("not run: record: a device: there is no /dev/full");
+        return;
+    }
+    let ended = lockscope(["record", "/dev/full", "--for", "1s"]).run().expect(6);
+    assert!(ended.stderr.contains("/dev/full is there already"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_file_that_takes_no_more_is_told_and_what_it_took_can_be_replayed() {
+    let Some(version) = newest("record: a file that takes no more") else { return };
+    let cluster = version.cluster().start();
+    let endpoints = cluster.endpoints().join(",");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("limited.jsonl");
+    // As on a disk that is full, the system takes a part of what is written, and then nothing.
+    let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
+    let program = env!("CARGO_BIN_EXE_lockscope");
+    let arguments = ["--endpoints", &endpoints, "--prefix", "/", "record", file.to_str().unwrap(), "--for", "1m"];
+    let mut command = Command::new("sh");
+    command.args(["-c", limited, program]).args(arguments).env_clear().env("PATH", std::env::var_os("PATH").unwrap());
+    let run = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    has(&file, "\"live\"");
+    enqueue(&cluster, "/jobs/a");
+    let large = "v".repeat(4_000);
+    for at in 1..=8 {
+        cluster.told(&format!("put /jobs/b/{at} {large}"));
+    }
+    let ended = run.wait_with_output().unwrap();
+    let stderr = String::from_utf8_lossy(&ended.stderr);
+    assert_eq!(ended.status.code(), Some(6), "{stderr}");
+    assert!(stderr.contains("stopped: File too large") && stderr.contains(file.to_str().unwrap()), "{stderr}");
+    let replayed = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
+    assert!(replayed.stderr.contains("is truncated") && !replayed.stderr.contains("broken"), "{}", replayed.stderr);
+    assert!(replayed.text().contains("/jobs/a"), "{}", replayed.text());
+}
+
+/// What the program was told to record is in the file but for the line that it was writing.
+#[test]
+fn killed_while_it_writes_a_recording_lacks_its_last_line_at_most() {
+    let Some(version) = newest("record: killed") else { return };
+    let cluster = version.cluster().start();
+    let endpoints = cluster.endpoints().join(",");
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("killed.jsonl");
+    let mut run = lockscope(["--endpoints", &endpoints, "--prefix", "/", "record", file.to_str().unwrap()]).start();
+    has(&file, "\"live\"");
+    enqueue(&cluster, "/jobs/a");
+    for at in 1..=20 {
+        cluster.told(&format!("put /jobs/b/{at} me"));
+    }
+    has(&file, "/jobs/b/20");
+    run.signal("KILL");
+    run.end();
+    let replayed = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
+    assert!(replayed.stderr.contains("is truncated"), "{}", replayed.stderr);
+    assert!(!replayed.stderr.contains("broken"), "{}", replayed.stderr);
+    let whole = replayed.text().to_owned();
+    assert!(whole.contains("/jobs/a"), "{whole}");
+    // Cut anywhere in the last line, it is that line that is lost and nothing else.
+    let recorded = fs::read(&file).unwrap();
+    let begin = recorded[..recorded.len() - 1].iter().rposition(|&byte| byte == b'\n').unwrap() + 1;
+    fs::write(&file, &recorded[..usize::midpoint(begin, recorded.len())]).unwrap();
+    let replayed = lockscope(["replay", file.to_str().unwrap(), "--headless"]).run().expect(0);
+    let last = String::from_utf8_lossy(&recorded[..begin]).lines().count() + 1;
+    assert!(replayed.stderr.contains(&format!("line {last} is cut")), "{}", replayed.stderr);
 }
 
 #[test]

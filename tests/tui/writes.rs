@@ -9,7 +9,7 @@ use std::time::Duration;
 use etcd_client::{Client, PutOptions};
 
 use super::locks::World;
-use super::pty::{Setup, Tui, lockscope, now};
+use super::pty::{Setup, Tui, lockscope, now, run};
 use super::support::embedded::Embedded;
 use super::support::etcd::{Cluster, newest};
 use super::support::proxy::Proxy;
@@ -136,7 +136,8 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
         tui.keys(&format!(":move-leader {name}\r"));
         tui.wait("the dialog, or why there is none", |screen| {
             let text = screen.contents();
-            text.contains("this member leads already") || text.contains(&format!("type {name} to move the lead"))
+            text.contains("this member leads already")
+                || text.contains(&format!("type move-leader {name} to move the lead"))
         });
         if tui.look(|screen| screen.contents().contains("leads already")) {
             // That message is not to be taken for one about the next.
@@ -144,11 +145,85 @@ fn moves_the_lead(tui: &Tui, names: &[&str]) {
             tui.shows("theme dark");
             continue;
         }
-        tui.keys(&format!("{name}\r"));
+        tui.keys(&format!("move-leader {name}\r"));
         tui.shows(&format!("Done: {name} leads"));
         return;
     }
     panic!("all of {names:?} lead");
+}
+
+#[test]
+fn an_alarm_is_disarmed_once_its_name_is_typed() {
+    let Some(version) = newest("an_alarm_is_disarmed") else { return };
+    let cluster = version.cluster().flag("--quota-backend-bytes=1048576").start();
+    let large = "x".repeat(120_000);
+    while cluster.ctl(&["put", "/fill", &large]).status.success() {}
+    assert!(cluster.told("alarm list").contains("NOSPACE"));
+    let tui = lockscope(&["--endpoints", &cluster.endpoints().join(",")]).start();
+    tui.shows("LIVE");
+    tui.keys("4");
+    tui.shows("NOSPACE");
+    tui.keys(":disarm\r");
+    tui.shows("type NOSPACE to disarm it");
+    tui.shows("It comes back with the next write");
+    tui.keys("space\r");
+    tui.shows("That is not the word");
+    assert!(cluster.told("alarm list").contains("NOSPACE"), "a wrong word does nothing");
+    tui.keys("\x15nospace\r");
+    tui.shows("Done: the alarm is not raised any more");
+    assert!(!cluster.told("alarm list").contains("NOSPACE"));
+}
+
+#[test]
+fn who_may_only_read_is_told_in_the_dialog_which_right_it_takes() {
+    let Some(version) = newest("who_may_only_read") else { return };
+    let cluster = version.cluster().start();
+    cluster.told("put /open/lock/7e055af811b4bb53 me");
+    cluster.guard();
+    let arguments = ["--endpoints", &cluster.endpoints().join(","), "--user", "ann:annpw", "--prefix", "/open/"];
+    let tui = lockscope(&arguments).start();
+    tui.shows("/open/lock");
+    tui.keys("D");
+    tui.shows("type lock to delete the key");
+    tui.keys("lock\r");
+    tui.shows("REFUSED");
+    for words in ["permission denied", "it takes a role that may read and write the key"] {
+        tui.shows(words);
+    }
+    tui.keys("\x1b");
+    tui.hides("REFUSED");
+    assert!(cluster.told("--user root:rootpw get --prefix --keys-only /open/").contains("7e055af811b4bb53"));
+    // Earlier ones tell everybody who leads, and one that leads alone cannot be asked to.
+    if version.at_least(3, 5, 17) {
+        tui.keys(&format!(":move-leader {}\r", cluster.name(0)));
+        tui.shows("Who leads may not be asked");
+        tui.keys(&format!("move-leader {}\r", cluster.name(0)));
+        tui.shows("NOT SENT");
+        tui.shows("it takes the role root");
+    }
+}
+
+#[test]
+fn a_recording_that_stops_says_so_on_the_screen_and_at_the_shell() {
+    let Some(world) = World::new("a_recording_that_stops") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("limited.jsonl");
+    // As on a disk that is full, the system takes a part of what is written, and then nothing.
+    let limited = "trap '' XFSZ; ulimit -f 16; exec \"$0\" \"$@\"";
+    let endpoints = world.cluster.endpoints().join(",");
+    let program = env!("CARGO_BIN_EXE_lockscope");
+    let arguments = ["--endpoints", &endpoints, "--prefix", "/", "--record", file.to_str().unwrap()];
+    let tui = run("sh", &[&["-c", limited, program], &arguments[..]].concat()).size(160, 24).start();
+    tui.shows("LIVE");
+    let large = "v".repeat(4_000);
+    for at in 1..=8 {
+        world.cluster.told(&format!("put /jobs/a/{at} {large}"));
+    }
+    tui.shows("stopped: File too large");
+    tui.keys("q");
+    tui.ends();
+    let text = tui.look(vt100::Screen::contents).replace('\n', "");
+    assert!(text.contains("limited.jsonl stopped: File too large"), "{text}");
 }
 
 /// An embedded cluster that takes a while for each write, and the only way to it.
@@ -175,9 +250,13 @@ impl Slow {
     }
 
     fn lockscope(&self) -> Setup {
+        self.lockscope_with(&[])
+    }
+
+    fn lockscope_with(&self, more: &[&str]) -> Setup {
         let audit = self.audit();
         let arguments = ["--endpoints", &self.proxy.endpoint(), "--audit-log", audit.to_str().unwrap()];
-        lockscope(&[&arguments[..], &["--command-timeout", "4s"]].concat())
+        lockscope(&[&arguments[..], &["--command-timeout", "4s"], more].concat())
     }
 
     fn audit(&self) -> std::path::PathBuf {
@@ -189,8 +268,8 @@ impl Slow {
         tui.shows("/jobs/reindex");
         self.cluster.fault("delay 100ms");
         tui.keys("R");
-        tui.shows("type a1 to revoke it");
-        tui.keys("a1\r");
+        tui.shows("type revoke a1 to revoke it");
+        tui.keys("revoke a1\r");
         has_line(&self.audit());
     }
 }
@@ -227,10 +306,13 @@ fn a_connection_that_is_lost_while_it_runs_leaves_it_unknown() {
 #[test]
 fn whoever_quits_while_it_runs_is_told_what_came_of_it() {
     let slow = Slow::new();
-    let tui = slow.lockscope().start();
+    let record = slow.folder.path().join("record.jsonl");
+    let tui = slow.lockscope_with(&["--record", record.to_str().unwrap()]).start();
     slow.revoke(&tui);
     tui.keys("\x03");
-    tui.ends();
+    assert_eq!(tui.ends(), 0);
+    let recorded = fs::read_to_string(record).unwrap();
+    assert!(recorded.contains("write_done"), "what came of it is in the recording: {recorded}");
     assert_eq!(tui.left_over(), Vec::<&str>::new());
     let text = tui.look(vt100::Screen::contents);
     assert!(text.contains("waiting for the outcome") && text.contains("done: revoke lease a1, at revision"), "{text}");
@@ -259,7 +341,9 @@ fn whoever_quits_while_the_connection_is_lost_is_told_that_nobody_knows() {
     slow.revoke(&tui);
     slow.proxy.cut();
     tui.keys("\x03");
-    tui.ends();
-    let text = tui.look(vt100::Screen::contents);
+    assert_eq!(tui.ends(), 1);
+    let text = tui.look(vt100::Screen::contents).replace('\n', "");
     assert!(text.contains("UNKNOWN whether"), "{text}");
+    assert!(text.contains("how to look: ETCDCTL_ENDPOINTS="), "{text}");
+    assert!(text.contains("lockscope revoke a1 --dry-run"), "{text}");
 }

@@ -52,13 +52,23 @@ fn what_is_not_confirmed_or_not_wanted_is_refused_and_changes_nothing() {
     let Some(version) = newest("writes: what is not confirmed") else { return };
     let cluster = version.cluster().start();
     drop(crossed(&cluster));
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("config.toml");
+    std::fs::write(&file, "read-only = true").unwrap();
+    let file = file.to_str().unwrap();
     for write in [&["revoke", "a1"][..], &["release", "/d/one"], &["move-leader", "m0"]] {
         let refused = on(&cluster, write).run().expect(3);
         assert!(refused.stderr.contains("--yes"), "{}", refused.stderr);
         let sure = write.iter().chain(&["--yes"]);
         let refused = on(&cluster, sure.clone()).env("LOCKSCOPE_READ_ONLY", "1").run().expect(3);
-        assert!(refused.stderr.contains("--read-only"), "{}", refused.stderr);
-        on(&cluster, ["--read-only"].iter().chain(sure)).run().expect(3);
+        assert!(refused.stderr.contains("LOCKSCOPE_READ_ONLY refuses"), "{}", refused.stderr);
+        let refused = on(&cluster, ["--read-only"].iter().chain(sure.clone())).run().expect(3);
+        assert!(refused.stderr.contains("--read-only refuses"), "{}", refused.stderr);
+        let refused = on(&cluster, ["--config", file].iter().chain(sure)).run().expect(3);
+        assert!(refused.stderr.contains(&format!("read-only in {file} refuses")), "{}", refused.stderr);
+        // What is only shown writes nothing.
+        let shown = on(&cluster, ["--read-only"].iter().chain(write).chain(&["--dry-run"])).run().expect(0);
+        assert!(shown.text().contains("etcdctl"), "{}", shown.text());
     }
     for nonsense in ["xyz", "0", ""] {
         on(&cluster, ["revoke", nonsense, "--yes"]).run().expect(3);

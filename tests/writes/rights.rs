@@ -29,3 +29,25 @@ fn a_role_that_may_only_read_is_told_which_right_it_takes() {
         on(&cluster, ["--user", "root:rootpw", "release", "/open/lock", "--yes"]).run().expect(0);
     }
 }
+
+#[test]
+fn who_may_not_ask_who_leads_is_told_so_and_which_role_it_takes() {
+    for version in versions("writes: who may not ask who leads") {
+        // Earlier ones tell their status to everybody.
+        if !version.at_least(3, 5, 17) {
+            continue;
+        }
+        let cluster = version.cluster().start();
+        cluster.guard();
+        let ann = |arguments: &[&str]| on(&cluster, ["--user", "ann:annpw"].iter().chain(arguments)).run();
+        for write in [&["move-leader", cluster.name(0), "--yes"][..], &["move-leader", cluster.name(0), "--dry-run"]] {
+            let refused = ann(write).expect(1);
+            for words in ["permission denied", "ann", "the role root"] {
+                assert!(refused.stderr.contains(words), "{version}: {}", refused.stderr);
+            }
+            assert!(!refused.stderr.contains("knows no leader"), "{version}: {}", refused.stderr);
+        }
+        let members = ann(&["members"]).expect(0);
+        assert!(members.text().contains("permission denied; it takes the role root"), "{version}: {}", members.text());
+    }
+}

@@ -22,6 +22,10 @@ fn only_the_word_that_is_asked_for_does_it() {
     store.join("/jobs/reindex", 0xb2, 600);
     store.join("/jobs/ ", 0xc3, 600);
     drop(store);
+    let (_, shown) = typed(&cluster, &["revoke", "a1"], "\u{4}");
+    assert!(shown.contains("Type revoke a1 to revoke it: "), "{shown}");
+    assert!(shown.contains("| KEY THAT GOES"), "a person is shown tables: {shown}");
+    assert!(!shown.contains("\\t"), "{shown}");
     for (line, code) in [("yes\r", 3), ("\r", 3), ("\u{4}", 3), ("\u{3}", 5)] {
         let (ended, shown) = typed(&cluster, &["revoke", "a1"], line);
         assert_eq!(ended, code, "{line:?}: {shown}");
@@ -31,7 +35,7 @@ fn only_the_word_that_is_asked_for_does_it() {
     let (ended, shown) = typed(&cluster, &["release", "/jobs/ "], "\r");
     assert_eq!(ended, 3, "where the name is a space, Enter alone is no word: {shown}");
     assert_eq!(keys(), 3);
-    let (ended, shown) = typed(&cluster, &["revoke", "a1"], "a1\r");
+    let (ended, shown) = typed(&cluster, &["revoke", "a1"], "revoke a1\r");
     assert_eq!(ended, 0, "{shown}");
     assert!(shown.contains("result\tdone") || shown.contains("done"), "{shown}");
     assert_eq!(keys(), 2);

@@ -136,6 +136,7 @@ impl<'a> Came<'a> {
             },
             WriteResult::Changed { now } => Self { now: Some(created(now, style)), ..nothing("changed") },
             WriteResult::Gone => nothing("gone"),
+            WriteResult::NotSent { why } => Self { why: Some(why), ..nothing("not-sent") },
             WriteResult::Refused { why } => Self { why: Some(why), ..nothing("refused") },
             WriteResult::Unknown { why } => Self { why: Some(why), ..nothing("unknown") },
         }

@@ -7,14 +7,15 @@ use crate::cli::reading::Reading;
 use crate::config::Config;
 use crate::domain::write::{Confirmed, Write};
 use crate::domain::{Alarm, AlarmKind};
+use crate::model::ui::dialog::Word;
 use crate::model::{BlastRadius, Facts};
-use crate::port::Etcd as _;
+use crate::port::{Etcd as _, PortError};
 use crate::view::text::{bytes, escape_text};
 
 /// Asks which alarms are raised.
 pub async fn plan(args: &DisarmArgs, config: &Config) -> Result<(Plan, Reading), Failure> {
     let mut reading = Reading::connect(config).await?;
-    let mut alarms = reading.client().alarms().await?;
+    let mut alarms = reading.client().alarms().await.map_err(unreadable)?;
     alarms.sort_unstable_by_key(|alarm| (alarm.kind, alarm.member));
     let wanted = args.alarm.as_deref().map(str::to_uppercase);
     if let Some(wanted) = &wanted {
@@ -32,7 +33,7 @@ pub async fn plan(args: &DisarmArgs, config: &Config) -> Result<(Plan, Reading),
     let facts = reading.facts();
     let name = first.kind.name();
     let blast = BlastRadius::of(facts, &Write::Disarm(first));
-    let mut plan = Plan::new("disarm", format!("disarm {name}"), name.to_lowercase(), blast);
+    let mut plan = Plan::new("disarm", format!("disarm {name}"), Word::of(&blast.write, facts), blast);
     plan.confirmed = alarms.iter().map(|alarm| Confirmed { write: Write::Disarm(*alarm), shown: Vec::new() }).collect();
     plan.notes.extend(alarms.iter().map(|alarm| raised(facts, *alarm)));
     plan.notes.extend(match first.kind {
@@ -45,6 +46,13 @@ pub async fn plan(args: &DisarmArgs, config: &Config) -> Result<(Plan, Reading),
         AlarmKind::Other(_) => None,
     });
     Ok((plan, reading))
+}
+
+fn unreadable(error: PortError) -> Failure {
+    match error {
+        PortError::Denied { .. } => Failure::new(Exit::Error, format!("disarm: {error}; it takes the role root")),
+        other => other.into(),
+    }
 }
 
 /// Where an alarm is raised, and how full the database is there.

@@ -8,7 +8,7 @@ use crate::config::Config;
 use crate::domain::write::Write;
 use crate::domain::{Member, MemberId};
 use crate::model::BlastRadius;
-use crate::model::ui::dialog::word;
+use crate::model::ui::dialog::Word;
 use crate::view::text::{escape_text, quantity};
 
 /// Asks the members who they are and who leads.
@@ -39,7 +39,7 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
     let leader = cluster.leader_facts();
     let write = Write::MoveLeader { to: to.member.id };
     let blast = BlastRadius::of(reading.facts(), &write);
-    let mut plan = Plan::new("move-leader", title, word(&write, reading.facts()), blast);
+    let mut plan = Plan::new("move-leader", title, Word::of(&write, reading.facts()), blast);
     match leader {
         Some(leader) if leader.member.id == to.member.id => {
             plan.nothing_to_do = Some(format!("{} leads already; nothing was done", name(&to.member)));
@@ -51,7 +51,11 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
                 plan.notes.push(format!("{} is behind by {}", name(&to.member), quantity(lag_of(lag), "entry")));
             }
         }
-        None => plan.notes.push("no member says who leads".into()),
+        // Who may not ask who leads cannot be told where to send it.
+        None => match cluster.denied() {
+            Some(why) => return Err(Failure::new(Exit::Error, format!("{}: {why}", plan.title))),
+            None => plan.notes.push("no member says who leads".into()),
+        },
     }
     if let Some(error) = &to.error {
         plan.notes.push(format!("{} does not say how it is: {error}", name(&to.member)));

@@ -4,6 +4,7 @@ use crate::config::Connection;
 use crate::domain::LeaseId;
 use crate::domain::write::Confirmed;
 use crate::model::BlastRadius;
+use crate::model::ui::dialog::Word;
 
 /// A write, or several of one kind, before it is confirmed.
 #[derive(Clone, Debug)]
@@ -13,7 +14,7 @@ pub struct Plan {
     /// What is done to what, as one line: `revoke lease a1`.
     pub title: String,
     /// What has to be typed.
-    pub word: String,
+    pub word: Word,
     /// The lease that it is about, if it is about one.
     pub lease: Option<LeaseId>,
     /// Seconds granted and left of that lease, where they are known.
@@ -32,7 +33,7 @@ pub struct Plan {
 
 impl Plan {
     /// A plan of one write.
-    pub fn new(verb: &'static str, title: String, word: String, blast: BlastRadius) -> Self {
+    pub fn new(verb: &'static str, title: String, word: Word, blast: BlastRadius) -> Self {
         let confirmed = vec![Confirmed { write: blast.write.clone(), shown: blast.keys.clone() }];
         let (lease, ttl, through, notes, nothing_to_do) = (None, None, None, Vec::new(), None);
         Self { verb, title, word, lease, ttl, blast, confirmed, notes, through, nothing_to_do }

@@ -86,14 +86,16 @@ pub fn outcomes(
     Ok(())
 }
 
-/// The word for an outcome, and its reason or the revision it was seen at.
+/// The word for an outcome, and the revision it was seen at. The reason of a failure is said on
+/// standard error, as of every command.
 fn said(outcome: &Outcome) -> (&'static str, String) {
     match &outcome.result {
         WriteResult::Done { revision, .. } if revision.0 > 0 => ("done", revision.to_string()),
         WriteResult::Done { .. } => ("done", String::new()),
         WriteResult::Changed { .. } => ("changed", String::new()),
         WriteResult::Gone => ("gone-already", String::new()),
-        WriteResult::Refused { why } => ("refused", sanitise(why).into_owned()),
-        WriteResult::Unknown { why } => ("unknown", sanitise(why).into_owned()),
+        WriteResult::NotSent { .. } => ("not-sent", String::new()),
+        WriteResult::Refused { .. } => ("refused", String::new()),
+        WriteResult::Unknown { .. } => ("unknown", String::new()),
     }
 }

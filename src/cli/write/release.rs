@@ -11,7 +11,7 @@ use crate::domain::key::split_last;
 use crate::domain::write::Write;
 use crate::domain::{Key, KeyValue, Sentence};
 use crate::layout::Layout;
-use crate::model::ui::dialog::word;
+use crate::model::ui::dialog::Word;
 use crate::model::{BlastRadius, KeyView, LockView, TtlState};
 use crate::nearest::near;
 use crate::view::text::{command, escape, quantity};
@@ -46,7 +46,7 @@ pub async fn plan(args: &ReleaseArgs, config: &Config) -> Result<(Plan, Reading)
     } else {
         format!("release {} of lock {}", escape(&key), escape(&name))
     };
-    let mut plan = Plan::new("release", title, word(&write, facts), BlastRadius::of(facts, &write));
+    let mut plan = Plan::new("release", title, Word::of(&write, facts), BlastRadius::of(facts, &write));
     plan.lease = lease;
     plan.notes.extend(notes(&view));
     if facts.lock_of(view.entry()).is_none() {

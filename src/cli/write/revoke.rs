@@ -11,6 +11,7 @@ use crate::domain::key::split_last;
 use crate::domain::write::Write;
 use crate::domain::{KeyRange, KeyValue, LeaseId};
 use crate::model::BlastRadius;
+use crate::model::ui::dialog::Word;
 use crate::operate;
 use crate::port::{Client, Etcd as _, PortError, Range, Want};
 use crate::source::Watching;
@@ -40,7 +41,8 @@ pub async fn plan(args: &RevokeArgs, config: &Config) -> Result<(Plan, Reading),
     }
     let created = keys.iter().map(|kv| (kv.key.clone(), kv.create_revision)).collect();
     let blast = BlastRadius::of_keys(reading.facts(), &Write::Revoke { lease }, created);
-    let mut plan = Plan::new("revoke", title, lease.to_string(), blast);
+    let word = Word::of(&blast.write, reading.facts());
+    let mut plan = Plan::new("revoke", title, word, blast);
     plan.lease = Some(lease);
     plan.ttl = Some((ttl.granted, ttl.remaining));
     plan.notes.push(match keys.len() {

@@ -1,7 +1,7 @@
 //! A Kubernetes lease: held by what its value says.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
-use crate::domain::Sentence;
+use crate::domain::{Sentence, Value};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes::Lease;
 use crate::model::LockView;
@@ -35,25 +35,26 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 /// Who holds it and until when, as far as the value tells.
 fn evidence(lease: &Lease, lock: LockView<'_>) -> Sentence {
-    let transitions = i64::from(lease.transitions.unwrap_or(0));
+    let transitions = lease.transitions.and_then(|times| usize::try_from(times).ok()).unwrap_or(0);
+    let transitions = Value::Count(transitions, "time");
     let Some(holder) = lease.holder.clone() else {
-        return Sentence::new("released by its holder; it changed hands {transitions} times")
+        return Sentence::new("released by its holder; it changed hands {transitions}")
             .with("transitions", transitions);
     };
     let now = lock.now();
     let told = match (lease.renewed, lease.duration, lease.expires()) {
         (Some(renewed), Some(duration), Some(end)) if end < now => Sentence::new(
-            "held by {holder} until {over} ago: renewed {renewed} ago for {duration}; it changed hands {transitions} times",
+            "held by {holder} until {over} ago: renewed {renewed} ago for {duration}; it changed hands {transitions}",
         )
         .with("over", now.since(end))
         .with("renewed", now.since(renewed))
         .with("duration", duration),
         (Some(renewed), Some(duration), _) => {
-            Sentence::new("held by {holder}, renewed {renewed} ago for {duration}; it changed hands {transitions} times")
+            Sentence::new("held by {holder}, renewed {renewed} ago for {duration}; it changed hands {transitions}")
                 .with("renewed", now.since(renewed))
                 .with("duration", duration)
         }
-        _ => Sentence::new("held by {holder}; it changed hands {transitions} times"),
+        _ => Sentence::new("held by {holder}; it changed hands {transitions}"),
     };
     told.with("holder", holder).with("transitions", transitions)
 }

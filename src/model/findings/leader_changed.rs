@@ -1,8 +1,7 @@
 //! Another member leads since a short while.
 
-use super::no_quorum::number;
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{MemberId, Millis, Sentence};
+use crate::domain::{MemberId, Millis, Sentence, Value};
 use crate::model::{Facts, MemberFacts, Since};
 
 /// Over so long changes are counted.
@@ -30,7 +29,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         known.or_else(|| id.map(|id| id.to_string())).unwrap_or_else(|| "nobody".into())
     };
     let words = if recent > 1 {
-        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} changes in 10 min"
+        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} in 10 min"
     } else {
         "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}"
     };
@@ -39,7 +38,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         .with("from", name(from))
         .with("ago", now.since(last.at))
         .with("term", last.term)
-        .with("count", number(recent));
+        .with("count", Value::Count(recent, "change"));
     let finding = Finding::new(Severity::Info, evidence, Sentence::new("lockscope members"));
     let finding = last.to.into_iter().fold(finding, Finding::member);
     found.add(finding.since(Some(Since { at: last.at, exact: false })));

@@ -1,6 +1,6 @@
 //! A learner has not caught up.
 
-use super::member_lag::{lags, signed};
+use super::member_lag::{entries, lags, signed};
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
 use crate::domain::Sentence;
 use crate::model::{Facts, Since};
@@ -25,13 +25,12 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         let applied = status.applied_index.0;
         let known = applied.saturating_add(behind.entries);
         let percent = applied.saturating_mul(100) / known.max(1);
-        let evidence =
-            Sentence::new("{member} has {percent} % of the log, {entries} entries behind since {ago}: {promote}")
-                .with("member", member.label())
-                .with("percent", signed(percent))
-                .with("entries", signed(behind.entries))
-                .with("ago", member.answered_at.unwrap_or_default().since(behind.since))
-                .with("promote", if percent < READY { "too few to be promoted" } else { "enough to be promoted" });
+        let evidence = Sentence::new("{member} has {percent} % of the log, {entries} behind since {ago}: {promote}")
+            .with("member", member.label())
+            .with("percent", signed(percent))
+            .with("entries", entries(behind.entries))
+            .with("ago", member.answered_at.unwrap_or_default().since(behind.since))
+            .with("promote", if percent < READY { "too few to be promoted" } else { "enough to be promoted" });
         let since = Some(Since { at: behind.since, exact: false });
         let remedy = Sentence::new("lockscope members");
         found.add(Finding::new(Severity::Warn, evidence, remedy).member(member.member.id).since(since));

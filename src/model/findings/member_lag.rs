@@ -1,7 +1,7 @@
 //! A member is behind the others.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{Millis, Sentence};
+use crate::domain::{Millis, Sentence, Value};
 use crate::model::{Behind, Facts, MemberFacts, Since};
 
 /// etcd takes no more proposals when the leader has so many entries committed and not applied
@@ -30,27 +30,30 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         };
         let finding = if let Some(behind) = lags(member, thresholds) {
             let ago = member.answered_at.unwrap_or_default().since(behind.since);
-            let evidence =
-                Sentence::new("{member} is {entries} entries behind, since {ago}: applied {applied}, known {known}")
-                    .with("member", member.label())
-                    .with("entries", signed(behind.entries))
-                    .with("ago", ago)
-                    .with("applied", signed(applied))
-                    .with("known", signed(applied.saturating_add(behind.entries)));
+            let evidence = Sentence::new("{member} is {entries} behind, since {ago}: applied {applied}, known {known}")
+                .with("member", member.label())
+                .with("entries", entries(behind.entries))
+                .with("ago", ago)
+                .with("applied", signed(applied))
+                .with("known", signed(applied.saturating_add(behind.entries)));
             Finding::new(Severity::Warn, evidence, remedy).since(Some(Since { at: behind.since, exact: false }))
         } else if applied > 0 && unapplied >= REFUSES {
-            let evidence = Sentence::new(
-                "{member} has {entries} entries committed and not applied: etcd refuses writes from {limit} on",
-            )
-            .with("member", member.label())
-            .with("entries", signed(unapplied))
-            .with("limit", signed(REFUSES));
+            let evidence =
+                Sentence::new("{member} has {entries} committed and not applied: etcd refuses writes from {limit} on")
+                    .with("member", member.label())
+                    .with("entries", entries(unapplied))
+                    .with("limit", signed(REFUSES));
             Finding::new(Severity::Warn, evidence, remedy)
         } else {
             continue;
         };
         found.add(finding.member(member.member.id));
     }
+}
+
+/// Entries of the log, counted.
+pub(super) fn entries(number: u64) -> Value {
+    Value::Count(usize::try_from(number).unwrap_or(usize::MAX), "entry")
 }
 
 /// How far a member is behind, when that is more than a busy cluster brings about.

@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use super::no_quorum::number;
 use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::play::{Belief, Life};
 use crate::domain::{Key, Millis, Sentence, Timestamp, Value};
@@ -38,10 +37,10 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         Sentence::new("{key} is first for {held}, since {former} went, and its client still waits; {waiters} behind it")
     } else if let Some((longest, known)) = is_too_long(&lock, holder, held, thresholds) {
         Sentence::new(
-            "{key} is first for {held}, since {former} went, renewed and unchanged; the longest of {known} holds took {longest}; {waiters} behind it",
+            "{key} is first for {held}, since {former} went, renewed and unchanged; the longest of {known} took {longest}; {waiters} behind it",
         )
         .with("longest", longest)
-        .with("known", number(known))
+        .with("known", Value::Count(known, "hold"))
     } else {
         return;
     };

@@ -13,18 +13,19 @@
 use std::collections::BTreeSet;
 
 use super::Line;
-use crate::domain::escape::escape_text;
 use crate::domain::write::{Confirmed, Write, WriteId, WriteResult};
-use crate::domain::{ClusterId, Key, LeaseId, MemberId, Millis, Revision, Sentence, Timestamp, Value};
+use crate::domain::{ClusterId, Key, LeaseId, Millis, Revision, Sentence, Timestamp, Value};
 use crate::event::OnLease;
 use crate::model::{BlastRadius, Facts};
+
+mod word;
+
+pub use word::Word;
 
 /// How often the keys of the lease are asked for while the dialog is open.
 const AGAIN: Millis = Millis(2_000);
 /// How long an answer may take before it is asked for again.
 const LOST: Millis = Millis(15_000);
-/// The most characters of a name that anybody is asked to type.
-const TYPED: usize = 40;
 
 /// The dialog.
 #[derive(Clone, Debug)]
@@ -45,7 +46,7 @@ pub struct Dialog {
     pub notes: Vec<String>,
     /// Why the cluster did not tell the keys when it was asked last.
     pub trouble: Option<String>,
-    word: String,
+    word: Word,
     cluster: Option<ClusterId>,
     ask: Ask,
     /// The keys on the lease that the watch knew of when the question went out.
@@ -112,7 +113,7 @@ impl Dialog {
             news: None,
             notes: Vec::new(),
             trouble: None,
-            word: word(write, facts),
+            word: Word::of(write, facts),
             cluster: facts.link.cluster_id,
             ask: Ask::At(facts.now()),
             watched: Vec::new(),
@@ -125,10 +126,9 @@ impl Dialog {
         &self.radius.write
     }
 
-    /// What has to be typed: a lease id, the last segment of a lock's name (where that cannot be
-    /// typed, the key's `create_revision`), a member's name, or that of an alarm.
+    /// What has to be typed, as it is shown.
     pub fn word(&self) -> &str {
-        &self.word
+        self.word.text()
     }
 
     /// Whether a word is being typed.
@@ -138,16 +138,12 @@ impl Dialog {
 
     /// Whether `y` would be the first letter of the word, so that it cannot mean anything else.
     pub fn wants_y(&self) -> bool {
-        self.is_typed_in() && (!self.line.text().is_empty() || self.word.starts_with('y'))
+        self.is_typed_in() && (!self.line.text().is_empty() || self.word().starts_with('y'))
     }
 
     /// Whether what was typed is what has to be.
     pub fn is_word_typed(&self) -> bool {
-        let typed = self.line.text().trim();
-        match self.write() {
-            Write::Revoke { lease } => LeaseId::parse_hex(typed) == Ok(*lease),
-            _ => typed == self.word,
-        }
+        self.word.is(self.line.text())
     }
 
     /// Whether these are facts about the cluster it was opened on.
@@ -311,31 +307,4 @@ fn is_gone(write: &Write, facts: &Facts) -> bool {
         Write::MoveLeader { to } => facts.cluster.member(*to).is_none() || facts.cluster.leader() == Some(*to),
         Write::Disarm(alarm) => !facts.cluster.alarms().contains(alarm),
     }
-}
-
-/// What has to be typed to confirm a write, at the dialog as at a command: something that can be
-/// typed, and never nothing.
-pub fn word(write: &Write, facts: &Facts) -> String {
-    match write {
-        Write::Revoke { lease } => lease.to_string(),
-        Write::Release { lock, key, create_revision } => {
-            let name = if lock.is_empty() { key } else { lock };
-            let last = name.split(|&byte| byte == b'/').rfind(|segment| !segment.is_empty()).unwrap_or(name);
-            match std::str::from_utf8(last).map(str::trim) {
-                Ok(text) if !text.is_empty() && text.chars().count() <= TYPED && escape_text(text) == text => {
-                    text.to_owned()
-                }
-                // Nobody can type that.
-                _ => create_revision.to_string(),
-            }
-        }
-        Write::MoveLeader { to } => member_name(*to, facts),
-        Write::Disarm(alarm) => alarm.kind.name(),
-    }
-}
-
-/// A member's name, or its id where it has none.
-fn member_name(id: MemberId, facts: &Facts) -> String {
-    let name = facts.cluster.member(id).map(|known| escape_text(&known.member.name).trim().to_owned());
-    name.filter(|name| !name.is_empty()).unwrap_or_else(|| id.to_string())
 }

@@ -225,7 +225,9 @@ impl fmt::Display for Notice {
             Self::ReplayEdge(Edge::End) => f.write_str("the recording ends here"),
             Self::ReplayBroke(why) => write!(f, "the recording cannot be read any more: {why}"),
             Self::Recording(file) => write!(f, "recording into {file}; T ends it"),
-            Self::Recorded(file, count) => write!(f, "{count} observations are in {file}"),
+            Self::Recorded(file, count) => {
+                write!(f, "{count} {} in {file}", if *count == 1 { "observation is" } else { "observations are" })
+            }
             Self::NotRecorded(why) => f.write_str(why),
             Self::NothingToFilter => f.write_str("there is nothing to filter here: Locks and Leases have a filter"),
             Self::WholeRun => f.write_str("the whole run is on the screen; z shows it in more detail"),
@@ -254,6 +256,7 @@ fn written(write: &Write, result: &WriteResult, f: &mut fmt::Formatter<'_>) -> f
     match result {
         WriteResult::Done { .. } => f.write_str("done: ")?,
         WriteResult::Changed { .. } | WriteResult::Gone | WriteResult::Refused { .. } => f.write_str("not done: ")?,
+        WriteResult::NotSent { .. } => f.write_str("not sent: ")?,
         WriteResult::Unknown { .. } => f.write_str("UNKNOWN whether done: ")?,
     }
     match write {
@@ -268,7 +271,9 @@ fn written(write: &Write, result: &WriteResult, f: &mut fmt::Formatter<'_>) -> f
         WriteResult::Done { revision, .. } => write!(f, ", at revision {revision}"),
         WriteResult::Changed { .. } => f.write_str(": it changed before"),
         WriteResult::Gone => f.write_str(": it was gone already"),
-        WriteResult::Refused { why } | WriteResult::Unknown { why } => write!(f, ": {why}"),
+        WriteResult::NotSent { why } | WriteResult::Refused { why } | WriteResult::Unknown { why } => {
+            write!(f, ": {why}")
+        }
     }
 }
 

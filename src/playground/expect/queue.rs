@@ -43,7 +43,9 @@ impl Judging for OneHolder {
             first = first.or(lock.first_double.as_ref());
         }
         match first {
-            Some(first) => Verdict::new(false, format!("{doubles} times in {acquired}; {first}")),
+            Some(first) => {
+                Verdict::new(false, format!("{} in {}; {first}", plural(doubles, "time"), plural(acquired, "hold")))
+            }
             None => Verdict::new(
                 (acquired > 0).then_some(true),
                 format!("{}, none began while another client believed it held", plural(acquired, "hold")),

@@ -412,7 +412,7 @@ fn a_holder_without_a_lease_is_released_and_not_revoked() {
     world.pass(0);
     assert_eq!(world.keys("R"), []);
     assert!(world.toast().contains("D deletes"), "{}", world.toast());
-    world.keys("Djob");
+    world.keys("D/s/job");
     let confirmed = world.keys("<Enter>");
     assert_eq!(write_of(&confirmed).shown, [unwatched("/s/job/c3", 500)]);
 }
@@ -426,8 +426,8 @@ fn the_lead_moves_to_the_selected_member_by_its_name() {
     assert_eq!(world.toast(), "this member leads already");
     world.shown(Pane::Members, 3, 3);
     world.keys("jL");
-    assert_eq!(dialog(&world).word(), "b");
-    world.keys("b");
+    assert_eq!(dialog(&world).word(), "move-leader b");
+    world.keys("move-leader b");
     let write = Write::MoveLeader { to: MemberId(2) };
     assert_eq!(*write_of(&world.keys("<Enter>")), Confirmed { write: write.clone(), shown: vec![] });
     world.keys("<Esc>");

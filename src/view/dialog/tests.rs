@@ -107,6 +107,38 @@ fn at_60x16_the_rest_scrolls_into_sight() {
     assert!(text.contains("type 694d82254d5fa305 to revoke it"), "what is typed stays in sight: {text}");
 }
 
+/// What is seen inside the dialog, without spaces: rows are broken at one, or within a word.
+fn inside(text: &str) -> String {
+    let rows = text.lines().filter_map(|line| line.strip_prefix('│')?.strip_suffix('│'));
+    rows.collect::<String>().replace(' ', "")
+}
+
+#[test]
+fn the_command_is_shown_whole_with_where_the_cluster_is() {
+    let endpoints: Vec<_> = (1..=3).map(|at| format!("https://etcd-{at}.eu.example:2379")).collect();
+    let endpoints = endpoints.join(",");
+    let mut cluster = revoke(80, 24);
+    cluster.model.ui.reach = vec![("ETCDCTL_ENDPOINTS", endpoints.clone()), ("ETCDCTL_USER", "ops".into())];
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    let whole = format!("$ETCDCTL_ENDPOINTS={endpoints}ETCDCTL_USER=opsetcdctlleaserevoke694d82254d5fa305ycopies");
+    assert!(inside(&text).contains(&whole), "{text}");
+    let small = drawn(&mut cluster, 60, 16, &plain()).text();
+    assert!(small.contains("y copies") && small.contains("type 694d82254d5fa305 to revoke it"), "{small}");
+}
+
+#[test]
+fn it_is_said_that_nobody_knows_whether_the_client_lives() {
+    let mut cluster = sample();
+    let unpolled = lease(0x7e57);
+    cluster.put(queued("/jobs/new", unpolled, 84_231));
+    cluster.wait(1);
+    cluster.press(&format!(":revoke {}\n", LeaseId(unpolled)), 80, 24);
+    let key = (format!("/jobs/new/{}", LeaseId(unpolled)).as_str().into(), Revision(84_231));
+    cluster.tell(Observation::LeaseKeys(LeaseId(unpolled), OnLease::Keys(vec![key])));
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    assert!(text.contains("It is not known whether its client is alive"), "{text}");
+}
+
 #[test]
 fn what_is_asked_says_so_and_why_it_is_not_told() {
     let mut cluster = cluster();
@@ -183,6 +215,11 @@ fn a_refusal_gives_the_reason() {
     end(&mut cluster, WriteResult::Refused { why: "etcdserver: permission denied".into() }, &[]);
     let text = drawn(&mut cluster, 80, 24, &plain()).text();
     assert!(text.contains("REFUSED") && text.contains("Refused: etcdserver: permission denied"), "{text}");
+    let mut cluster = confirmed();
+    end(&mut cluster, WriteResult::NotSent { why: "the disk is full".into() }, &[]);
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    assert!(text.contains("NOT SENT") && text.contains("Not sent: the disk is full"), "{text}");
+    assert!(!text.to_lowercase().contains("refused"), "{text}");
 }
 
 #[test]
@@ -256,7 +293,7 @@ fn nothing_hostile_and_no_width_breaks_the_frame() {
         cluster.press("D", width, height);
         cluster.press("e\u{301}x", width, height);
         let release = drawn(&mut cluster, width, height, &plain());
-        assert!(release.text().contains("type 5 to delete"), "a name nobody can type: {}", release.text());
+        assert!(release.text().contains("type release 5 to delete"), "a name nobody can type: {}", release.text());
         for shot in [revoke, release] {
             let text = shot.text();
             assert!(!text.contains(['\x1b', '\u{202e}']), "{text}");

@@ -40,14 +40,15 @@ pub fn state(dialog: &Dialog) -> (String, Role) {
         Stage::Over(WriteResult::Done { .. }) => ("DONE".into(), Role::Title),
         Stage::Over(WriteResult::Changed { .. }) => ("CHANGED".into(), Role::Error),
         Stage::Over(WriteResult::Gone) => ("GONE".into(), Role::Warning),
+        Stage::Over(WriteResult::NotSent { .. }) => ("NOT SENT".into(), Role::Error),
         Stage::Over(WriteResult::Refused { .. }) => ("REFUSED".into(), Role::Error),
         Stage::Over(WriteResult::Unknown { .. }) => ("UNKNOWN".into(), Role::Error),
     }
 }
 
 /// What typing the word leads to.
-pub const fn to_do(dialog: &Dialog) -> &'static str {
-    match dialog.write() {
+pub const fn to_do(write: &Write) -> &'static str {
+    match write {
         Write::Revoke { .. } => "to revoke it",
         Write::Release { .. } => "to delete the key",
         Write::MoveLeader { .. } => "to move the lead",
@@ -229,7 +230,7 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
     }
     match dialog.write() {
         Write::Revoke { lease } => {
-            alive(*lease, facts).into_iter().for_each(&mut warn);
+            warn(alive(*lease, facts));
             let locks = &dialog.radius.locks;
             if locks.len() > 1 {
                 let names = locks.iter().map(|lock| &lock.name);
@@ -246,7 +247,7 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
             if view.lease().is_none() {
                 warn("The key has no lease: nothing but this frees the lock.".into());
             } else {
-                alive(view.lease(), facts).into_iter().for_each(&mut warn);
+                warn(alive(view.lease(), facts));
                 let others: Vec<Key> = others(view.lease(), lock, facts);
                 if !others.is_empty() {
                     let has = format!("Its lease also has keys in {}: these stay.", listed(others.iter()));
@@ -261,6 +262,9 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
             }
         }
         Write::MoveLeader { to } => {
+            if let (None, Some(why)) = (facts.cluster.leader(), facts.cluster.denied()) {
+                warn(format!("Who leads may not be asked: {}", escape_text(why)));
+            }
             warn("A new leader gives every lease its full time again: dead clients keep their locks longer.".into());
             match facts.cluster.member(*to) {
                 Some(known) if known.unreachable().is_some() => warn("It does not answer at the moment.".into()),
@@ -285,25 +289,26 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
     said
 }
 
-/// Whether the client behind a lease lives.
-fn alive(lease: LeaseId, facts: &Facts) -> Option<String> {
-    let view = facts.lease(lease)?;
+/// Whether the client behind a lease lives, or that it is not known.
+fn alive(lease: LeaseId, facts: &Facts) -> String {
+    let unknown = "It is not known whether its client is alive: it may still be working on what it locked.";
+    let Some(view) = facts.lease(lease) else { return unknown.into() };
     match view.renewal() {
-        Renewal::Renewed { ago } => Some(format!(
+        Renewal::Renewed { ago } => format!(
             "Its client is alive and renewed {} ago: it may still be working on what it locked.",
             duration(whole_seconds(ago))
-        )),
+        ),
         Renewal::NotRenewed { since } => {
             let since = duration(whole_seconds(since));
-            Some(match view.ttl() {
+            match view.ttl() {
                 TtlState::Live { remaining, .. } => {
                     let left = duration(whole_seconds(remaining));
                     format!("Nobody has renewed it for {since}: it ends by itself in {left}.")
                 }
                 _ => format!("Nobody has renewed it for {since}, and its time is up."),
-            })
+            }
         }
-        Renewal::Unknown => None,
+        Renewal::Unknown => unknown.into(),
     }
 }
 
@@ -350,6 +355,7 @@ fn came(dialog: &Dialog, result: &WriteResult, facts: &Facts) -> (String, Role) 
             let text = format!("Nothing was done: it is a newer key of the same name{}.", created.unwrap_or_default());
             (text, Role::Error)
         }
+        WriteResult::NotSent { why } => (format!("Not sent: {}", escape_text(why)), Role::Error),
         WriteResult::Refused { why } => (format!("Refused: {}", escape_text(why)), Role::Error),
         WriteResult::Unknown { why } => (
             format!("Unknown, here is how to look. It may have been done, or be done yet: {}", escape_text(why)),

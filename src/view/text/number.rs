@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Lang, Millis, Timestamp};
+use crate::domain::{Lang, Millis, Timestamp, plural};
 use crate::lang;
 
 const SECOND: i64 = 1000;
@@ -29,11 +29,11 @@ pub fn grouped(number: i64) -> String {
     out
 }
 
-/// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`.
+/// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`, `0 entries`.
 pub fn quantity(number: usize, noun: &'static str) -> String {
     let count = grouped(i64::try_from(number).unwrap_or(i64::MAX));
     match lang::current() {
-        Lang::English => format!("{count} {noun}{}", if number == 1 { "" } else { "s" }),
+        Lang::English => format!("{count} {}", plural::noun(number as u64, noun)),
         // Its nouns have one form, and a measure word before them.
         Lang::Chinese => count + lang::text(noun),
     }
@@ -152,6 +152,7 @@ mod tests {
         assert_eq!(quantity(1, "waiter"), "1 waiter");
         assert_eq!(quantity(0, "waiter"), "0 waiters");
         assert_eq!(quantity(1204, "key"), "1,204 keys");
+        assert_eq!(quantity(0, "entry"), "0 entries");
     }
 
     #[test]

@@ -175,7 +175,7 @@ fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, 
 }
 
 fn watches_of(count: u32) -> String {
-    quantity(usize::try_from(count).unwrap_or(usize::MAX), "watch").replace("watchs", "watches")
+    quantity(usize::try_from(count).unwrap_or(usize::MAX), "watch")
 }
 
 fn proposed(trace: &Trace) -> Option<(Term, RaftIndex)> {
