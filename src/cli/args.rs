@@ -790,7 +790,9 @@ impl Cli {
 
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
-    let variables = VARIABLES.iter().copied().chain([("config", CONFIG_VARIABLE)]);
+    // The context stands beside the file that it is in.
+    let [context, others @ ..] = VARIABLES;
+    let variables = others.into_iter().chain([context, ("config", CONFIG_VARIABLE)]);
     let command = variables.fold(Cli::command(), |command, (name, variable)| {
         command.mut_arg(name.replace('-', "_"), |arg| {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

@@ -15,6 +15,9 @@ use super::exit::{Exit, Failure};
 use crate::input::keymap;
 use crate::model::findings;
 
+/// What the pages of single commands belong to.
+const SOURCE: &str = concat!("lockscope ", env!("CARGO_PKG_VERSION"));
+
 /// Writes the completion script for a shell.
 pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
     // Generated into memory: the generator panics when it cannot write, and a closed pipe is no error.
@@ -82,9 +85,11 @@ fn pages_below(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> i
 
 /// The page of one command. The flags that all commands share are on the main page.
 fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
-    let own = command.clone().mut_args(|arg| if arg.is_global_set() { arg.hide(true) } else { arg });
+    let own = command
+        .clone()
+        .mut_args(|arg| if arg.is_global_set() || arg.get_id() == "help" { arg.hide(true) } else { arg });
     let title = command.get_display_name().unwrap_or(command.get_name()).to_uppercase();
-    let page = Man::new(own.clone()).title(title).section("1").manual("lockscope manual");
+    let page = Man::new(own.clone()).title(title).section("1").source(SOURCE).manual("lockscope manual");
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;

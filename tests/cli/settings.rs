@@ -188,7 +188,7 @@ fn the_path_is_given_whatever_stands_in_the_file() {
 #[test]
 fn garbage_in_the_place_of_the_file_is_told_with_its_place() {
     for (bytes, told) in [
-        (&b"\x7fELF\x02\x01"[..], ":1:1: "),
+        (&b"\x7fELF\x02\x01"[..], ":1:7: "),
         (b"hex = true\n\xff\xfe", ":2:1: this is no UTF-8"),
         (b"hex = true\r\nhexx = 1\r\n", ":2:1: unknown setting `hexx`; did you mean `hex`?"),
         (b"\xef\xbb\xbfendpoints = 3", ":1:13: "),
