@@ -194,7 +194,7 @@ fn garbage_in_the_place_of_the_file_is_told_with_its_place() {
         (b"\xef\xbb\xbfendpoints = 3", ":1:13: "),
         (b"[contexts.prod]\nread_only = true", ":2:1: unknown setting `read_only`; did you mean `read-only`?"),
         (b"dial-timeout = [1]", ":1:16: "),
-        (b"lang = \"klingon\"", ":1:8: `klingon` is none of en, zh"),
+        (b"lang = \"klingon\"", ":1:8: `klingon` is not one of en, zh"),
     ] {
         let file = File::config("");
         std::fs::write(file.path(), bytes).unwrap();
