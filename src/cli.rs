@@ -6,20 +6,20 @@
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
-use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::FromArgMatches as _;
 use color_eyre::config::{HookBuilder, Theme};
 use tokio::runtime::Builder;
 
-use crate::config::{self, Config, Format, Layer};
+use crate::config::{Config, Format};
 use crate::domain::Lang;
 use crate::lang;
 use crate::runtime;
 
 pub mod args;
 mod cluster;
+mod config;
 mod dashboard;
 mod demo;
 mod doctor;
@@ -47,6 +47,7 @@ mod record;
 mod replay;
 #[cfg(test)]
 mod sample;
+mod settings;
 mod show;
 mod stage;
 mod table;
@@ -57,7 +58,8 @@ mod watch;
 mod write;
 
 use args::{Cli, Command};
-use exit::{Exit, Failure};
+use exit::Failure;
+use settings::Settings;
 
 /// Runs the program with these arguments, the first of which is its name; returns the exit
 /// code, one of etcdctl's.
@@ -105,7 +107,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
     let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
     match command {
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
-        Command::Man => document::man(&mut out)?,
+        Command::Man(args) => match &args.out {
+            Some(folder) => document::man_pages(folder)?,
+            None => document::man(&mut out)?,
+        },
+        Command::Config(command) => config::run(command, cli, &mut out)?,
         Command::Keys => document::keys(&mut out)?,
         Command::Doctor(args) if args.list => document::findings(&mut out)?,
         Command::Demo(args) => {
@@ -151,7 +157,7 @@ fn spoken(config: &Config) -> Lang {
 
 /// Runs a command that looks at a cluster.
 async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) -> Result<(), Failure> {
-    let Settings { config, file } = settings;
+    let Settings { config, .. } = settings;
     match command {
         Command::Ls(args) => ls::run(args, config, out).await,
         Command::Show(args) => show::run(args, config, out).await,
@@ -160,11 +166,12 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::Members => members::run(config, out).await,
         Command::Watch(args) => watch::run(args, config, out).await,
         Command::Doctor(args) => doctor::run(args, config, out).await,
-        Command::Info => info::run(config, file.as_deref(), out).await,
+        Command::Info => info::run(settings, out).await,
         // They look at nothing and were run before.
         Command::Keys
         | Command::Completions { .. }
-        | Command::Man
+        | Command::Man(_)
+        | Command::Config(_)
         | Command::Cluster(_)
         | Command::Demo(_)
         | Command::Play(_)
@@ -174,52 +181,5 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         | Command::Disarm(_)
         | Command::Record(_)
         | Command::Replay(_) => Ok(()),
-    }
-}
-
-/// The file the settings were read from, and the settings.
-struct Settings {
-    file: Option<PathBuf>,
-    config: Config,
-}
-
-/// Which of the flags, the variables and the file, in that order, says whether writes are refused.
-fn read_only_by(layers: &[Layer], file: Option<&Path>) -> String {
-    let says = |layer: &Layer| layer.read_only.is_some();
-    match (layers.iter().position(says), file) {
-        (Some(1), _) => "LOCKSCOPE_READ_ONLY".into(),
-        (Some(2..), Some(file)) => format!("read-only in {}", file.display()),
-        _ => "--read-only".into(),
-    }
-}
-
-impl Settings {
-    /// Reads every source of settings and merges them; asks for a password that none has.
-    fn read(cli: &Cli) -> Result<Self, Failure> {
-        let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
-        let named = cli.own.config.clone().or_else(|| variable(args::CONFIG_VARIABLE).map(PathBuf::from));
-        let asked_for = named.is_some();
-        let path = named.or_else(|| config::default_path(variable));
-        let from_file = match &path {
-            Some(path) => Layer::from_file(path, asked_for).map_err(config::ConfigError::from)?,
-            None => None,
-        };
-        let file = path.filter(|_| from_file.is_some());
-        let layers = vec![
-            cli.layer(),
-            Layer::from_environment(variable)?,
-            from_file.unwrap_or_default(),
-            Layer::from_locale(variable),
-        ];
-        // Nobody logs in to a recording.
-        let ask: fn(&str) -> _ =
-            if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let by = read_only_by(&layers, file.as_deref());
-        let config = Config { recording: cli.recording(), read_only_by: by, ..config::merge(layers, ask)? };
-        if config.recording.file.is_some() && !cli.has_screen() {
-            return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
-                .hint("`lockscope record FILE` records without one."));
-        }
-        Ok(Self { file, config })
     }
 }

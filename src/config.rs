@@ -1,4 +1,4 @@
-//! Settings, merged once into typed values: flags > environment > file > default.
+//! Settings, merged once into typed values: flags > environment > context > file > default.
 //!
 //! Each source is read into a [`Layer`]; [`merge()`] puts the layers over each other and gives
 //! the one [`Config`] that the rest of the program sees. Nothing here parses a command line
@@ -13,20 +13,26 @@ mod file;
 mod findings;
 mod layer;
 mod merge;
+mod origin;
 pub mod parse;
+mod settings;
 
 use crate::domain::{Lang, Redaction};
 
 pub use environment::{VARIABLES, format, lang, ttl, ttl_budget};
-pub use file::{FileError, default_path};
+pub use file::{File, FileError, default_path};
 pub use findings::Findings;
 pub use layer::{Layer, Secret};
-pub use merge::{ConfigError, merge};
+pub use merge::{ConfigError, chosen, merge};
+pub use origin::{InForce, MASK, Origin, in_force};
 pub use parse::{Endpoint, ValueError};
+pub use settings::{SETTINGS, Setting, commented_file};
 
 /// All settings of the program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Config {
+    /// The context that was chosen: whose settings these are.
+    pub context: Option<String>,
     /// How to reach the cluster.
     pub connection: Connection,
     /// The prefixes to watch; empty when locks are to be found through their leases. An
@@ -170,11 +176,29 @@ impl Format {
     /// The formats by the words they are chosen with.
     pub const WORDS: [(&'static str, Self); 3] =
         [("simple", Self::Simple), ("table", Self::Table), ("json", Self::Json)];
+
+    /// The word it is chosen with.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Simple => "simple",
+            Self::Table => "table",
+            Self::Json => "json",
+        }
+    }
 }
 
 impl TtlPolicy {
     /// The policies by the words they are chosen with.
     pub const WORDS: [(&'static str, Self); 3] = [("holders", Self::Holders), ("all", Self::All), ("none", Self::None)];
+
+    /// The word it is chosen with.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Holders => "holders",
+            Self::All => "all",
+            Self::None => "none",
+        }
+    }
 }
 
 impl Connection {

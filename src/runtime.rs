@@ -22,6 +22,7 @@ pub mod terminal;
 mod writes;
 
 use std::io;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use thiserror::Error;
@@ -111,6 +112,11 @@ pub enum RuntimeError {
 /// When there is no such theme.
 pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
     Ok(appearance::check_theme(display)?)
+}
+
+/// Where the user's own themes are looked for; none when no variable tells.
+pub fn themes_folder() -> Option<PathBuf> {
+    appearance::themes_folder()
 }
 
 /// From when on something counts as a finding, by the settings.
@@ -244,6 +250,7 @@ async fn show(
         themes: appearance.names.clone(),
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
+        context: config.context.clone(),
         read_only: config.read_only || replay.is_some(),
         reach: config.connection.etcdctl_variables(),
         reduce_motion: config.display.reduce_motion,

@@ -1,11 +1,11 @@
 //! That the documents still speak of this code.
 
-#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "helpers of tests fail by panicking")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lockscope::config::{Findings, Layer};
+use lockscope::config::{File, Findings, commented_file};
 use lockscope::model::findings::Thresholds;
 use lockscope::runtime::thresholds;
 use syn::{Item, Visibility};
@@ -84,14 +84,36 @@ fn the_readme_has_every_threshold_with_its_default() {
     let readme = read("README.md");
     let settings = readme.split_once("## Settings").unwrap().1;
     let file = settings.split_once("```toml\n").unwrap().1.split_once("```").unwrap().0;
-    let layer = Layer::from_toml(file, Path::new("README.md")).unwrap();
-    assert_eq!(thresholds(&layer.findings), Thresholds::default());
+    assert_eq!(thresholds(&read_settings(file).layer.findings), Thresholds::default());
     let section = file.split_once("[findings]\n").unwrap().1;
+    let section = section.split("\n\n").next().unwrap();
     let mut written: Vec<&str> = section.lines().map(|line| line.split_once(" = ").unwrap().0).collect();
     let mut names = Findings::NAMES.to_vec();
     written.sort_unstable();
     names.sort_unstable();
     assert_eq!(written, names);
+}
+
+#[test]
+fn the_commented_file_has_every_threshold_with_its_default() {
+    let settings = commented_file();
+    let lines: Vec<&str> = settings.lines().map(|line| line.strip_prefix('#').unwrap_or(line)).collect();
+    let file = read_settings(&lines.join("\n"));
+    assert_ne!(file.layer.findings, Findings::default());
+    assert_eq!(thresholds(&file.layer.findings), Thresholds::default());
+}
+
+#[test]
+fn the_readme_has_a_context_that_can_be_chosen() {
+    let readme = read("README.md");
+    let settings = readme.split_once("## Settings").unwrap().1;
+    let block = settings.split("```toml\n").map(|rest| rest.split("```").next().unwrap());
+    let context = block.filter(|block| block.contains("[contexts.")).map(read_settings).next().unwrap();
+    assert!(context.layer.context.is_some_and(|name| context.contexts.contains_key(&name)));
+}
+
+fn read_settings(text: &str) -> File {
+    File::from_toml(text, Path::new("settings")).unwrap_or_else(|error| panic!("{error}"))
 }
 
 #[test]

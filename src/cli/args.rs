@@ -196,6 +196,9 @@ pub enum Command {
     Replay(ReplayArgs),
     /// Print versions, paths and settings, and what the cluster says of itself
     Info,
+    /// Write, show and choose settings
+    #[command(subcommand)]
+    Config(ConfigCommand),
     /// Print the keys and commands of the dashboard as a document
     Keys,
     /// Print a completion script for a shell
@@ -207,7 +210,49 @@ pub enum Command {
     /// Print the manual page
     ///
     /// Read it with `lockscope man | man -l -`.
-    Man,
+    Man(ManArgs),
+}
+
+/// What is done with settings.
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Write a configuration file with every setting and its default, all commented out
+    ///
+    /// It is written where `lockscope info` looks for it, for its owner alone. A file that is there
+    /// already is left alone.
+    Init(InitArgs),
+    /// Print the settings in force, and where each came from
+    ///
+    /// No connection is made. A password is never shown.
+    ///
+    /// Fields: setting, value as the file would have it, the flag, variable, context or file that said it.
+    Show,
+    /// Print the path of the configuration file, whether it is there or not
+    Path,
+    /// List the contexts of the configuration file
+    ///
+    /// Fields: name, whether it is chosen, endpoints, user, whether it is read-only, prefixes. What a
+    /// context leaves to the rest of the file is shown as that has it.
+    Contexts,
+}
+
+/// Arguments of `config init`.
+#[derive(Args, Debug)]
+pub struct InitArgs {
+    /// Print it instead of writing a file
+    #[arg(long)]
+    pub stdout: bool,
+    /// Write over a file that is there
+    #[arg(short, long, conflicts_with = "stdout")]
+    pub force: bool,
+}
+
+/// Arguments of `man`.
+#[derive(Args, Debug)]
+pub struct ManArgs {
+    /// Write a page for every command into this folder instead, which is made if it is not there
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
 }
 
 /// Arguments of `ls`.
@@ -603,6 +648,9 @@ pub struct OwnArgs {
     #[arg(long, global = true, value_name = "WHAT", hide_possible_values = true,
         value_parser = PossibleValuesParser::new(Redaction::NAMES).try_map(|word| redaction(&word)))]
     pub redact: Option<Redaction>,
+    /// Use this context of the configuration file: its [contexts.NAME]; '' is none
+    #[arg(long, global = true, value_name = "NAME")]
+    pub context: Option<String>,
     /// Read this configuration file [default: $XDG_CONFIG_HOME/lockscope/config.toml, else
     /// ~/.config/lockscope/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
@@ -709,6 +757,7 @@ impl Cli {
             record: _,
             redact: _,
             config: _,
+            context,
         } = self.own.clone();
         if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {
             prefix.push(argument.clone());
@@ -716,6 +765,7 @@ impl Cli {
         let endpoints: Vec<_> = endpoints.into_iter().flat_map(|EndpointList(list)| list).collect();
         let prefix: Vec<_> = prefix.into_iter().map(OsString::into_encoded_bytes).collect();
         Layer {
+            context,
             endpoints: (!endpoints.is_empty()).then_some(endpoints),
             cacert,
             cert,
@@ -749,7 +799,9 @@ impl Cli {
 
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
-    let variables = VARIABLES.iter().copied().chain([("config", CONFIG_VARIABLE)]);
+    // The context stands beside the file that it is in.
+    let [context, others @ ..] = VARIABLES;
+    let variables = others.into_iter().chain([context, ("config", CONFIG_VARIABLE)]);
     let command = variables.fold(Cli::command(), |command, (name, variable)| {
         command.mut_arg(name.replace('-', "_"), |arg| {
             let help = arg.get_help().map(ToString::to_string).unwrap_or_default();

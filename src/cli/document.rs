@@ -2,15 +2,21 @@
 //!
 //! They never look at the environment, the configuration or a cluster.
 
+use std::fs;
 use std::io::{self, Write};
+use std::path::Path;
 
 use clap_complete::Shell;
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, roman};
 
 use super::args;
+use super::exit::{Exit, Failure};
 use crate::input::keymap;
 use crate::model::findings;
+
+/// What the pages of single commands belong to.
+const SOURCE: &str = concat!("lockscope ", env!("CARGO_PKG_VERSION"));
 
 /// Writes the completion script for a shell.
 pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
@@ -44,6 +50,67 @@ pub fn man(to: &mut impl Write) -> io::Result<()> {
     closing().to_writer(to)
 }
 
+/// Writes a manual page for every command into a folder, which is made if it is not there.
+///
+/// # Errors
+/// When a file cannot be written.
+pub fn man_pages(folder: &Path) -> Result<(), Failure> {
+    let failed = |path: &Path| {
+        let path = path.display().to_string();
+        move |error: io::Error| Failure::new(Exit::File, format!("cannot write {path}: {error}"))
+    };
+    fs::create_dir_all(folder).map_err(failed(folder))?;
+    let mut command = args::command();
+    command.build();
+    let mut whole = Vec::new();
+    man(&mut whole)?;
+    let mut pages = vec![("lockscope".to_owned(), whole)];
+    pages_below(&command, &mut pages)?;
+    for (name, text) in pages {
+        let path = folder.join(format!("{name}.1"));
+        fs::write(&path, text).map_err(failed(&path))?;
+    }
+    Ok(())
+}
+
+/// The pages of the commands below one, by their names.
+fn pages_below(command: &clap::Command, pages: &mut Vec<(String, Vec<u8>)>) -> io::Result<()> {
+    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
+        let name = sub.get_display_name().unwrap_or(sub.get_name()).to_owned();
+        pages.push((name, page(sub)?));
+        pages_below(sub, pages)?;
+    }
+    Ok(())
+}
+
+/// The page of one command. The flags that all commands share are on the main page.
+fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
+    let own = command
+        .clone()
+        .mut_args(|arg| if arg.is_global_set() || arg.get_id() == "help" { arg.hide(true) } else { arg });
+    let title = command.get_display_name().unwrap_or(command.get_name()).to_uppercase();
+    let page = Man::new(own.clone()).title(title).section("1").source(SOURCE).manual("lockscope manual");
+    let mut text = Vec::new();
+    page.render_title(&mut text)?;
+    page.render_name_section(&mut text)?;
+    page.render_synopsis_section(&mut text)?;
+    page.render_description_section(&mut text)?;
+    if own.get_arguments().any(|arg| !arg.is_hide_set()) {
+        page.render_options_section(&mut text)?;
+    }
+    if command.has_subcommands() {
+        commands(command).to_writer(&mut text)?;
+    }
+    let mut roff = Roff::new();
+    roff.control("SH", ["SEE ALSO"]);
+    roff.text([
+        bold("lockscope"),
+        roman("(1), for the flags, variables, files and exit codes that all commands share"),
+    ]);
+    roff.to_writer(&mut text)?;
+    Ok(text)
+}
+
 /// The generated synopsis would repeat every flag.
 fn synopsis() -> Roff {
     let mut roff = Roff::new();
@@ -56,8 +123,8 @@ fn synopsis() -> Roff {
 fn commands(command: &clap::Command) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["COMMANDS"]);
-    for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set()) {
-        let mut line = vec![bold(format!("lockscope {}", sub.get_name()))];
+    for sub in command.get_subcommands().flat_map(with_those_below).filter(|sub| !sub.is_hide_set()) {
+        let mut line = vec![bold(sub.get_bin_name().unwrap_or(sub.get_name()))];
         let own: Vec<_> = sub.get_arguments().filter(|arg| !arg.is_global_set() && arg.get_id() != "help").collect();
         for arg in &own {
             let name = label(arg);
@@ -82,6 +149,14 @@ fn commands(command: &clap::Command) -> Roff {
         }
     }
     roff
+}
+
+/// A command that does something by itself, or those below one that only groups them.
+fn with_those_below(command: &clap::Command) -> Vec<&clap::Command> {
+    if command.has_subcommands() {
+        return command.get_subcommands().filter(|sub| sub.get_name() != "help").collect();
+    }
+    vec![command]
 }
 
 fn label(arg: &clap::Arg) -> String {
@@ -130,7 +205,8 @@ fn closing() -> Roff {
             &[(
                 "$XDG_CONFIG_HOME/lockscope/config.toml, else ~/.config/lockscope/config.toml",
                 "Settings in TOML: the names of the flags without their dashes, such as endpoints = [\"db1:2379\"], \
-                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the file. From \
+                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the context, that the rest of the file. A context \
+                 is a section [contexts.prod] with settings for one cluster: --context prod. From \
                  when on something counts as a finding is in a section of its own, [findings]: long-hold = \"15m\", \
                  long-hold-medians = 5, long-ttl = \"5m\".",
             )],

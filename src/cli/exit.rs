@@ -142,7 +142,7 @@ impl From<ConfigError> for Failure {
             }
             ConfigError::NoPassword { .. } => Self::new(Exit::BadArguments, error.to_string())
                 .hint("Give it as --password, as --user NAME:PASSWORD or in ETCDCTL_PASSWORD."),
-            ConfigError::Variable { .. } | ConfigError::HalfAnIdentity { .. } => {
+            ConfigError::Variable { .. } | ConfigError::HalfAnIdentity { .. } | ConfigError::UnknownContext { .. } => {
                 Self::new(Exit::BadArguments, error.to_string())
             }
         }

@@ -6,20 +6,20 @@ use std::path::Path;
 use super::exit::Failure;
 use super::json::{self, Style, Unreached};
 use super::reading::{self, Reading};
+use super::settings::Settings;
 use super::table::{self, Align, Column};
-use crate::config::{Config, Format};
+use crate::config::{Config, Format, MASK};
 use crate::model::Facts;
+use crate::runtime;
 use crate::source::{self, SourceError};
 use crate::view::text::escape_text;
-
-/// What a password is printed as.
-const MASK: &str = "***";
 
 /// Asks the cluster who it is, if it can be reached, and prints everything.
 ///
 /// # Errors
 /// When a file for TLS cannot be read. A cluster that cannot be reached is told of.
-pub async fn run(config: &Config, file: Option<&Path>, to: &mut impl Write) -> Result<(), Failure> {
+pub async fn run(settings: &Settings, to: &mut impl Write) -> Result<(), Failure> {
+    let config = &settings.config;
     let pool = reading::pool(config)?;
     let (reading, unreached) = match source::connect(&pool).await {
         Ok(connected) => {
@@ -34,17 +34,17 @@ pub async fn run(config: &Config, file: Option<&Path>, to: &mut impl Write) -> R
         .into_iter()
         .map(|failed| Unreached { endpoint: failed.endpoint, error: failed.error.to_string() })
         .collect();
-    print(config, file, reading.as_ref().map(Reading::facts), unreached, to)
+    print(settings, reading.as_ref().map(Reading::facts), unreached, to)
 }
 
 /// Prints everything. `facts` is what a cluster said, `unreached` why none did.
 pub fn print(
-    config: &Config,
-    file: Option<&Path>,
+    settings: &Settings,
     facts: Option<&Facts>,
     unreached: Vec<Unreached>,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
+    let config = &settings.config;
     let format = config.output.format.unwrap_or(Format::Simple);
     let style = Style { hex: config.output.hex };
     let path = |path: &Path| path.display().to_string();
@@ -52,7 +52,13 @@ pub fn print(
         schema: json::SCHEMA,
         version: env!("CARGO_PKG_VERSION"),
         build: build(),
-        config_file: file.map(path),
+        commit: Some(env!("LOCKSCOPE_COMMIT")).filter(|commit| !commit.is_empty()),
+        rustc: env!("LOCKSCOPE_RUSTC"),
+        target: env!("LOCKSCOPE_TARGET"),
+        config_path: settings.path.as_deref().map(path),
+        config_file: settings.file.as_deref().map(path),
+        themes_folder: runtime::themes_folder().as_deref().map(path),
+        context: config.context.as_deref(),
         endpoints: &config.connection.endpoints,
         user: config.connection.user.as_ref().map(|user| user.name.as_str()),
         password: config.connection.user.as_ref().map(|_| MASK),
@@ -85,6 +91,12 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
     let mut rows = vec![
         row("version", Some(info.version)),
         row("build", Some(&info.build)),
+        row("commit", info.commit),
+        row("rustc", Some(info.rustc)),
+        row("target", Some(info.target)),
+        row("config-path", info.config_path.as_deref()),
+        row("themes-folder", info.themes_folder.as_deref()),
+        row("context", info.context),
         row("config-file", info.config_file.as_deref()),
     ];
     rows.extend(info.endpoints.iter().map(|endpoint| row("endpoint", Some(endpoint))));
@@ -120,15 +132,15 @@ mod tests {
     use crate::cli::sample;
     use crate::config::{Credentials, Output};
 
-    fn config(format: Format) -> Config {
+    fn settings(format: Format) -> Settings {
         let mut config = Config { output: Output { format: Some(format), hex: false }, ..Config::default() };
         config.connection.user = Some(Credentials { name: "root".into(), password: "hunter2".into() });
-        config
+        Settings { file: Some("/c.toml".into()), path: Some("/c.toml".into()), config }
     }
 
     fn printed(format: Format, facts: Option<&Facts>, unreached: Vec<Unreached>) -> String {
         let mut out = Vec::new();
-        print(&config(format), Some(Path::new("/c.toml")), facts, unreached, &mut out).unwrap();
+        print(&settings(format), facts, unreached, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

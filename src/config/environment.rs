@@ -12,7 +12,8 @@ use crate::domain::Lang;
 
 /// Each setting with the variable it is taken from: etcdctl's where etcdctl has the setting,
 /// lockscope's own for the rest.
-pub const VARIABLES: [(&str, &str); 26] = [
+pub const VARIABLES: [(&str, &str); 27] = [
+    ("context", "LOCKSCOPE_CONTEXT"),
     ("endpoints", "ETCDCTL_ENDPOINTS"),
     ("cacert", "ETCDCTL_CACERT"),
     ("cert", "ETCDCTL_CERT"),
@@ -56,6 +57,7 @@ impl Layer {
     pub fn from_environment(variable: impl Fn(&str) -> Option<OsString>) -> Result<Self, ConfigError> {
         let from = Variables(variable);
         Ok(Self {
+            context: from.read("context", |text| Ok(text.to_owned()))?,
             endpoints: from.read("endpoints", parse::endpoints)?,
             cacert: from.path("cacert"),
             cert: from.path("cert"),

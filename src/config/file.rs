@@ -3,10 +3,15 @@
 //! Errors name the file, the line and the column, and for an unknown key the one that was
 //! probably meant.
 
+use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+
+use serde::Deserialize as _;
+use toml::Spanned;
+use toml::de::{DeString, DeTable, DeValue, Deserializer, ValueDeserializer};
 
 use super::{Findings, Layer};
 
@@ -78,18 +83,43 @@ pub fn default_path(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathB
     Some(folder.join("lockscope").join("config.toml"))
 }
 
-impl Layer {
+/// A configuration file: what it says for every cluster, and under a name for one.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct File {
+    /// What stands outside contexts.
+    pub layer: Layer,
+    /// The contexts by their names.
+    pub contexts: BTreeMap<String, Layer>,
+}
+
+/// The section whose sections are contexts.
+const CONTEXTS: &str = "contexts";
+
+impl File {
     /// Reads a configuration file; a file that is not there says nothing when it is the
     /// default one.
     ///
     /// # Errors
     /// When the file cannot be read, is no TOML, has unknown keys or bad values, or is not
     /// there although it was asked for.
-    pub fn from_file(path: &Path, asked_for: bool) -> Result<Option<Self>, FileError> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Self::from_toml(&text, path).map(Some),
+    pub fn read(path: &Path, asked_for: bool) -> Result<Option<Self>, FileError> {
+        match std::fs::read(path) {
+            Ok(bytes) => Self::from_bytes(&bytes, path).map(Some),
             Err(error) if error.kind() == io::ErrorKind::NotFound && !asked_for => Ok(None),
             Err(why) => Err(FileError::Read { path: path.to_owned(), why }),
+        }
+    }
+
+    fn from_bytes(bytes: &[u8], path: &Path) -> Result<Self, FileError> {
+        match std::str::from_utf8(bytes) {
+            // Editors of Windows put a mark before the text, which would count as a column.
+            Ok(text) => Self::from_toml(text.strip_prefix('\u{feff}').unwrap_or(text), path),
+            Err(error) => {
+                let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
+                let (line, column) = place(&before, before.len());
+                let why = "this is no UTF-8, and a configuration file has to be".to_owned();
+                Err(FileError::Invalid { path: path.to_owned(), line, column, why })
+            }
         }
     }
 
@@ -98,33 +128,79 @@ impl Layer {
     /// # Errors
     /// When the text is no TOML, has unknown keys or bad values.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, FileError> {
-        let invalid = |error: &toml::de::Error| {
-            let (line, column) = place(text, error.span().map_or(0, |span| span.start));
-            FileError::Invalid { path: path.to_owned(), line, column, why: error.message().to_owned() }
+        let reader = Reader { text, path };
+        let mut table = DeTable::parse(text).map_err(|error| reader.invalid(&error))?;
+        let names: Vec<_> = Layer::NAMES.into_iter().chain(Layer::SECTIONS).chain([CONTEXTS]).collect();
+        reader.refuse_unknown(table.get_ref(), &names)?;
+        let contexts = match table.get_mut().remove(CONTEXTS) {
+            Some(contexts) => reader.contexts(contexts)?,
+            None => BTreeMap::new(),
         };
-        let table = toml::de::DeTable::parse(text).map_err(|error| invalid(&error))?;
-        let names: Vec<_> = Self::NAMES.into_iter().chain(Self::SECTIONS).collect();
-        refuse_unknown(text, path, table.get_ref(), &names)?;
-        let section = table.get_ref().get("findings").and_then(|section| section.get_ref().as_table());
-        if let Some(section) = section {
-            refuse_unknown(text, path, section, Findings::NAMES)?;
-        }
-        toml::from_str(text).map_err(|error| invalid(&error))
+        reader.refuse_unknown_findings(table.get_ref())?;
+        let layer = Layer::deserialize(Deserializer::from(table)).map_err(|error| reader.invalid(&error))?;
+        Ok(Self { layer, contexts })
     }
 }
 
-/// Fails at the first key that is none of these names, and says which was probably meant.
-fn refuse_unknown(
-    text: &str,
-    path: &Path,
-    table: &toml::de::DeTable<'_>,
-    names: &[&'static str],
-) -> Result<(), FileError> {
-    let Some(key) = table.keys().find(|key| !names.contains(&key.get_ref().as_ref())) else { return Ok(()) };
-    let (line, column) = place(text, key.span().start);
-    let key = key.get_ref().as_ref().to_owned();
-    let nearest = crate::nearest::nearest(&key, names.iter().copied()).map(str::to_owned);
-    Err(FileError::Unknown { path: path.to_owned(), line, column, key, nearest })
+/// A text under way to settings, with what messages say of it.
+struct Reader<'a> {
+    text: &'a str,
+    path: &'a Path,
+}
+
+impl Reader<'_> {
+    fn contexts(&self, section: Spanned<DeValue<'_>>) -> Result<BTreeMap<String, Layer>, FileError> {
+        let start = section.span().start;
+        let DeValue::Table(contexts) = section.into_inner() else {
+            return Err(self.invalid_at(start, "contexts are sections: write [contexts.prod] and its settings below"));
+        };
+        contexts
+            .into_iter()
+            .map(|(name, settings)| Ok((name.get_ref().to_string(), self.context(&name, settings)?)))
+            .collect()
+    }
+
+    fn context(&self, name: &Spanned<DeString<'_>>, settings: Spanned<DeValue<'_>>) -> Result<Layer, FileError> {
+        if name.get_ref().is_empty() {
+            return Err(self.invalid_at(name.span().start, "a context needs a name"));
+        }
+        let Some(table) = settings.get_ref().as_table() else {
+            let name = name.get_ref();
+            let why = format!("a context is a section: write [contexts.{name}] and its settings below");
+            return Err(self.invalid_at(settings.span().start, &why));
+        };
+        if let Some(key) = table.keys().find(|key| key.get_ref() == "context") {
+            return Err(self.invalid_at(key.span().start, "a context cannot name another context"));
+        }
+        let names: Vec<_> = Layer::NAMES.into_iter().skip(1).chain(Layer::SECTIONS).collect();
+        self.refuse_unknown(table, &names)?;
+        self.refuse_unknown_findings(table)?;
+        Layer::deserialize(ValueDeserializer::from(settings)).map_err(|error| self.invalid(&error))
+    }
+
+    fn refuse_unknown_findings(&self, table: &DeTable<'_>) -> Result<(), FileError> {
+        let section = table.get("findings").and_then(|section| section.get_ref().as_table());
+        section.map_or(Ok(()), |section| self.refuse_unknown(section, Findings::NAMES))
+    }
+
+    /// Fails at the first key that is none of these names, and says which was probably meant.
+    fn refuse_unknown(&self, table: &DeTable<'_>, names: &[&'static str]) -> Result<(), FileError> {
+        let unknown = table.keys().filter(|key| !names.contains(&key.get_ref().as_ref()));
+        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+        let (line, column) = place(self.text, key.span().start);
+        let key = key.get_ref().as_ref().to_owned();
+        let nearest = crate::nearest::nearest(&key, names.iter().copied()).map(str::to_owned);
+        Err(FileError::Unknown { path: self.path.to_owned(), line, column, key, nearest })
+    }
+
+    fn invalid(&self, error: &toml::de::Error) -> FileError {
+        self.invalid_at(error.span().map_or(0, |span| span.start), error.message())
+    }
+
+    fn invalid_at(&self, at: usize, why: &str) -> FileError {
+        let (line, column) = place(self.text, at);
+        FileError::Invalid { path: self.path.to_owned(), line, column, why: why.to_owned() }
+    }
 }
 
 /// Line and column, both from 1, of a byte in a text.
@@ -294,7 +370,11 @@ mod tests {
     use std::time::Duration;
 
     fn read(text: &str) -> Result<Layer, String> {
-        Layer::from_toml(text, Path::new("/c/config.toml")).map_err(|error| error.to_string())
+        file(text).map(|file| file.layer)
+    }
+
+    fn file(text: &str) -> Result<File, String> {
+        File::from_bytes(text.as_bytes(), Path::new("/c/config.toml")).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -381,6 +461,51 @@ mod tests {
         assert!(read("endpoints = [\"db1\"]").unwrap_err().contains("`db1` has no port"));
         assert!(read("read-only = \"yes\"").unwrap_err().contains("expected a boolean"));
         assert!(read("hex = true\nhex = false").unwrap_err().starts_with("/c/config.toml:2:1: "));
+    }
+
+    #[test]
+    fn contexts_are_sections_with_the_settings_of_the_file() {
+        let read = file(
+            "context = \"prod\"\nhex = true\n[contexts.prod]\nendpoints = \"db1:2379\"\nread-only = true\n\
+             [contexts.prod.findings]\nlag = \"9s\"\n[contexts.\"a b\"]\n",
+        )
+        .unwrap();
+        assert_eq!((read.layer.context.as_deref(), read.layer.hex), (Some("prod"), Some(true)));
+        let prod = &read.contexts["prod"];
+        assert_eq!((prod.read_only, prod.hex, prod.findings.lag), (Some(true), None, Some(Duration::from_secs(9))));
+        assert_eq!(read.contexts["a b"], Layer::default());
+        for (text, error) in [
+            ("[contexts.prod]\n  endpoint = 1", "2:3: unknown setting `endpoint`; did you mean `endpoints`?"),
+            ("[contexts.prod]\nhex = 1", "2:7: invalid type: integer `1`, expected a boolean"),
+            ("[contexts.prod]\ncontext = \"dev\"", "2:1: a context cannot name another context"),
+            ("[contexts]\nprod = 3", "2:8: a context is a section: write [contexts.prod] and its settings below"),
+            ("contexts = 3", "1:12: contexts are sections: write [contexts.prod] and its settings below"),
+            ("[contexts.\"\"]", "1:11: a context needs a name"),
+            ("[contexts.prod.findings]\nlagg = 1", "2:1: unknown setting `lagg`; did you mean `lag`?"),
+            ("[context.prod]\nhex = true", "1:2: invalid type: map, expected a string"),
+        ] {
+            assert_eq!(file(text).map(drop), Err(format!("/c/config.toml:{error}")), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_mark_before_the_text_and_ends_of_lines_of_windows_count_for_nothing() {
+        let read = file("\u{feff}hex = true\r\nascii = true\r\n").unwrap().layer;
+        assert_eq!((read.hex, read.ascii), (Some(true), Some(true)));
+        let error = file("\u{feff}# a\r\nhexx = true\r\n").unwrap_err();
+        assert!(error.starts_with("/c/config.toml:2:1: unknown setting `hexx`"), "{error}");
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_placed() {
+        let error = File::from_bytes(b"hex = true\ntheme = \"\xff\"", Path::new("c.toml")).unwrap_err();
+        assert_eq!(error.to_string(), "c.toml:2:10: this is no UTF-8, and a configuration file has to be");
+        assert!(File::from_bytes(b"\0\x01\x02", Path::new("c.toml")).is_err());
+    }
+
+    #[test]
+    fn of_several_unknown_settings_the_first_in_the_file_is_told() {
+        assert!(read("zebra = 1\napple = 2").unwrap_err().contains(":1:1: unknown setting `zebra`"));
     }
 
     #[test]

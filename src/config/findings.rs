@@ -3,13 +3,16 @@
 use std::time::Duration;
 
 use serde::Deserialize;
+use toml::Value;
 
+use super::Setting;
 use super::file::de;
 
-/// A section of lengths and numbers, each with its name in the file.
+/// A section of lengths and numbers, each with its name in the file, its default there as the rules
+/// have it, and what it means.
 macro_rules! section {
-    (lengths { $($length:ident = $length_name:literal: $of_length:literal,)* }
-     numbers { $($number:ident = $number_name:literal: $of_number:literal,)* }) => {
+    (lengths { $($length:ident = $length_name:literal ($usual_length:literal): $of_length:literal,)* }
+     numbers { $($number:ident = $number_name:literal ($usual_number:literal): $of_number:literal,)* }) => {
         /// What the file says; `None` leaves it to the rules.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
@@ -30,6 +33,20 @@ macro_rules! section {
             /// The names of all settings of the section.
             pub const NAMES: &'static [&'static str] = &[$($length_name,)* $($number_name,)*];
 
+            /// All of them, with what they mean and what they are when nobody sets them.
+            pub const SETTINGS: &'static [Setting] = &[
+                $(Setting { name: $length_name, about: $of_length, value: $usual_length, is_default: true },)*
+                $(Setting { name: $number_name, about: $of_number, value: $usual_number, is_default: true },)*
+            ];
+
+            /// What is said of each, as the file would have it, in the order of [`Findings::NAMES`].
+            pub fn said(&self) -> Vec<(&'static str, Option<Value>)> {
+                vec![
+                    $(($length_name, self.$length.map(super::origin::duration)),)*
+                    $(($number_name, self.$number.map(|number| Value::from(i64::from(number)))),)*
+                ]
+            }
+
             /// These settings laid over those `below`.
             #[must_use]
             pub fn over(self, below: Self) -> Self {
@@ -44,25 +61,25 @@ macro_rules! section {
 
 section! {
     lengths {
-        long_hold = "long-hold": "A lock that is held for longer while others wait is held long.",
-        kept_waiting = "kept-waiting": "Waiting for longer behind a client that renews is worth knowing.",
-        long_ttl = "long-ttl": "A lease of more time than this blocks others for long when its client crashes.",
-        lost_holder = "lost-holder": "For so long a holder is told of that lost its lease.",
-        leader_change = "leader-change": "For so long a change of the leader is told.",
-        leaderless = "leaderless": "A cluster without a leader for longer than this is in trouble.",
-        silent = "silent": "A member that gives no answer for so long is unreachable.",
-        link_lost = "link-lost": "A link that is down for so long is no matter of one member that went.",
-        lag = "lag": "A member that lacks what others had so long ago lags.",
-        stuck = "stuck": "A live holder that others wait behind for longer may not know that it holds.",
-        dropped_for = "dropped-for": "For so long it is told that somebody fell out of a queue.",
-        free_for = "free-for": "A lock that is usually held is to be free for this long at least before that is told.",
+        long_hold = "long-hold" (r#""15m""#): "A lock that is held for longer while others wait is held long.",
+        kept_waiting = "kept-waiting" (r#""20s""#): "Waiting for longer behind a client that renews is worth knowing.",
+        long_ttl = "long-ttl" (r#""5m""#): "A lease of more time than this blocks others for long when its client crashes.",
+        lost_holder = "lost-holder" (r#""1m""#): "For so long a holder is told of that lost its lease.",
+        leader_change = "leader-change" (r#""2m""#): "For so long a change of the leader is told.",
+        leaderless = "leaderless" (r#""5s""#): "A cluster without a leader for longer than this is in trouble.",
+        silent = "silent" (r#""3s""#): "A member that gives no answer for so long is unreachable.",
+        link_lost = "link-lost" (r#""2s""#): "A link that is down for so long is no matter of one member that went.",
+        lag = "lag" (r#""5s""#): "A member that lacks what others had so long ago lags.",
+        stuck = "stuck" (r#""10m""#): "A live holder that others wait behind for longer may not know that it holds.",
+        dropped_for = "dropped-for" (r#""5m""#): "For so long it is told that somebody fell out of a queue.",
+        free_for = "free-for" (r#""1m""#): "A lock that is usually held is to be free for this long at least before that is told.",
     }
     numbers {
-        long_hold_medians = "long-hold-medians": "So many times its own median hold is long, too.",
-        lag_entries = "lag-entries": "So many entries behind the others is a lag, however soon it came.",
-        near_quota = "near-quota": "A backend that fills so much of its quota is nearly full, in percent.",
-        stuck_longest = "stuck-longest": "So many times the longest hold that was seen is too long to be work.",
-        keyless = "keyless": "From so many leases of one TTL without keys and renewals on they are told.",
-        keyless_many = "keyless-many": "From so many on that is a warning.",
+        long_hold_medians = "long-hold-medians" ("5"): "So many times its own median hold is long, too.",
+        lag_entries = "lag-entries" ("10000"): "So many entries behind the others is a lag, however soon it came.",
+        near_quota = "near-quota" ("80"): "A backend that fills so much of its quota is nearly full, in percent.",
+        stuck_longest = "stuck-longest" ("20"): "So many times the longest hold that was seen is too long to be work.",
+        keyless = "keyless" ("10"): "From so many leases of one TTL without keys and renewals on they are told.",
+        keyless_many = "keyless-many" ("100"): "From so many on that is a warning.",
     }
 }

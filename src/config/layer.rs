@@ -15,6 +15,8 @@ use crate::domain::Lang;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Layer {
+    /// The context that is chosen; empty is none. A context itself has none.
+    pub context: Option<String>,
     /// The cluster's endpoints.
     #[serde(deserialize_with = "de::endpoints")]
     pub endpoints: Option<Vec<Endpoint>>,
@@ -95,7 +97,8 @@ impl fmt::Debug for Secret {
 
 impl Layer {
     /// The names of all settings, as flags and as the file have them; sections come on top.
-    pub const NAMES: [&'static str; 26] = [
+    pub const NAMES: [&'static str; 27] = [
+        "context",
         "endpoints",
         "cacert",
         "cert",
@@ -124,13 +127,14 @@ impl Layer {
         "ttl",
     ];
 
-    /// The sections of the file.
+    /// The sections that a layer has in the file.
     pub const SECTIONS: [&'static str; 1] = ["findings"];
 
     /// This layer laid over `below`: what this one leaves open is taken from there.
     #[must_use]
     pub fn over(self, below: Self) -> Self {
         Self {
+            context: self.context.or(below.context),
             endpoints: self.endpoints.or(below.endpoints),
             cacert: self.cacert.or(below.cacert),
             cert: self.cert.or(below.cert),

@@ -1,11 +1,12 @@
 //! Puts the layers over each other and decides what follows from several settings together.
 
+use std::fmt;
 use std::path::PathBuf;
 
 use super::layer::Secret;
 use super::{
-    Config, Connection, Credentials, Display, Endpoint, FileError, Layer, Logging, Output, Polling, Recording, Tls,
-    ValueError,
+    Config, Connection, Credentials, Display, Endpoint, File, FileError, Layer, Logging, Output, Polling, Recording,
+    Tls, ValueError,
 };
 
 /// Why there is no configuration.
@@ -22,6 +23,16 @@ pub enum ConfigError {
     /// The configuration file is no good.
     #[error(transparent)]
     File(#[from] FileError),
+    /// A context that there is none of.
+    #[error("there is no context `{name}`{}", ContextHint { nearest: nearest.as_deref(), known })]
+    UnknownContext {
+        /// The name that was asked for.
+        name: String,
+        /// The context whose name is nearest.
+        nearest: Option<String>,
+        /// Those there are.
+        known: Vec<String>,
+    },
     /// A client certificate without its key, or the other way round.
     #[error("--{given} is given without --{missing}: a client certificate needs both files")]
     HalfAnIdentity {
@@ -41,6 +52,39 @@ pub enum ConfigError {
     /// A person broke off at the question for the password.
     #[error("interrupted")]
     Interrupted,
+}
+
+struct ContextHint<'a> {
+    nearest: Option<&'a str>,
+    known: &'a [String],
+}
+
+impl fmt::Display for ContextHint<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.nearest {
+            Some(name) => write!(f, "; did you mean `{name}`?"),
+            None if self.known.is_empty() => f.write_str("; the configuration file has no section [contexts.NAME]"),
+            None => write!(f, "; the contexts are {}", self.known.join(", ")),
+        }
+    }
+}
+
+/// What the context says that these layers, the strongest first, choose together; `None` when
+/// they choose none. Empty is none: so a flag can refuse the file's.
+///
+/// # Errors
+/// When there is no context of that name.
+pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>, ConfigError> {
+    let name = layers.iter().chain(&[&file.layer]).find_map(|layer| layer.context.as_ref());
+    let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
+    match file.contexts.get(name) {
+        Some(layer) => Ok(Some((name.clone(), layer.clone()))),
+        None => Err(ConfigError::UnknownContext {
+            nearest: crate::nearest::nearest(name, file.contexts.keys().map(String::as_str)).map(str::to_owned),
+            known: file.contexts.keys().cloned().collect(),
+            name: name.clone(),
+        }),
+    }
 }
 
 /// Merges layers, the strongest first. `ask` is called with the user's name when the
@@ -81,6 +125,7 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         None => endpoints,
     };
     Ok(Config {
+        context: all.context.filter(|name| !name.is_empty()),
         connection: Connection {
             endpoints,
             tls,
@@ -142,14 +187,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::config::{Format, TtlPolicy, parse};
+    use crate::config::{File, Format, TtlPolicy, parse};
 
     fn never(_: &str) -> Result<String, ConfigError> {
         panic!("nobody is to be asked")
     }
 
     fn toml(text: &str) -> Layer {
-        Layer::from_toml(text, Path::new("config.toml")).unwrap()
+        File::from_toml(text, Path::new("config.toml")).unwrap().layer
     }
 
     fn environment(pairs: &[(&str, &str)]) -> Layer {
@@ -172,7 +217,7 @@ mod tests {
     fn flags_beat_variables_beat_the_file_beats_the_default_for_every_setting() {
         type Show = fn(&Config) -> String;
         let secs = |secs: u64| format!("{:?}", Duration::from_secs(secs));
-        let table: [(&str, [&str; 3], [String; 4], Show); 23] = [
+        let table: [(&str, [&str; 3], [String; 4], Show); 24] = [
             (
                 "endpoints",
                 ["a:1", "b:1", "['c:1']"],
@@ -221,6 +266,12 @@ mod tests {
             ("read-only", ["0", "1", "false"], ["false", "true", "false", "false"].map(Into::into), |c| {
                 c.read_only.to_string()
             }),
+            (
+                "context",
+                ["a", "b", "'c'"],
+                ["Some(\"a\")", "Some(\"b\")", "Some(\"c\")", "None"].map(Into::into),
+                |c| format!("{:?}", c.context),
+            ),
             ("lang", ["zh", "en", "'zh'"], ["Chinese", "English", "Chinese", "English"].map(Into::into), |c| {
                 format!("{:?}", c.lang)
             }),
@@ -259,6 +310,45 @@ mod tests {
                 assert_eq!(show(&merge(layers, never).unwrap()), expected, "{name}");
             }
         }
+    }
+
+    #[test]
+    fn the_strongest_source_chooses_the_context_and_the_nearest_is_named_for_one_that_is_not_there() {
+        let file = File::from_toml(
+            "context = 'dev'\n[contexts.dev]\nhex = true\n[contexts.prod]\nread-only = true",
+            Path::new("c.toml"),
+        )
+        .unwrap();
+        let name = |name: &str| Layer { context: Some(name.to_owned()), ..Layer::default() };
+        let choose = |flag: &Layer, variable: &Layer| {
+            chosen(&[flag, variable], &file).map(|found| found.map(|found| found.0)).map_err(|error| error.to_string())
+        };
+        let none = Layer::default();
+        assert_eq!(choose(&none, &none), Ok(Some("dev".into())));
+        assert_eq!(choose(&none, &name("prod")), Ok(Some("prod".into())));
+        assert_eq!(choose(&name("dev"), &name("prod")), Ok(Some("dev".into())));
+        assert_eq!(choose(&name(""), &name("prod")), Ok(None));
+        assert_eq!(choose(&name("prdo"), &none), Err("there is no context `prdo`; did you mean `prod`?".into()));
+        assert_eq!(
+            choose(&name("zebra"), &none),
+            Err("there is no context `zebra`; the contexts are dev, prod".into())
+        );
+        let error = chosen(&[&name("x")], &File::default()).unwrap_err().to_string();
+        assert!(error.contains("has no section [contexts.NAME]"), "{error}");
+    }
+
+    #[test]
+    fn a_context_stands_between_the_environment_and_the_file() {
+        let file =
+            "dial-timeout = '4s'\ncommand-timeout = '4s'\nkeepalive-time = '4s'\n[findings]\nlag = '4s'\nsilent = '4s'";
+        let context = "dial-timeout = '3s'\ncommand-timeout = '3s'\n[findings]\nlag = '3s'";
+        let layers = vec![environment(&[("ETCDCTL_DIAL_TIMEOUT", "1s")]), toml(context), toml(file)];
+        let config = merge(layers, never).unwrap();
+        let secs = Duration::from_secs;
+        assert_eq!(config.connection.dial_timeout, secs(1));
+        assert_eq!(config.connection.command_timeout, secs(3));
+        assert_eq!(config.connection.keepalive_time, secs(4));
+        assert_eq!((config.findings.lag, config.findings.silent), (Some(secs(3)), Some(secs(4))));
     }
 
     fn path(path: Option<&PathBuf>) -> String {

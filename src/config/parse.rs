@@ -3,6 +3,7 @@
 //! Every error says what was read, why it is no good and what would be; where the text came
 //! from (a flag, a variable, a file) is added by the caller.
 
+use std::fmt;
 use std::time::Duration;
 
 /// Why a setting's text could not be read.
@@ -71,6 +72,16 @@ pub struct Endpoint {
     pub tls: Option<bool>,
     /// Host and port.
     pub authority: String,
+}
+
+impl fmt::Display for Endpoint {
+    /// As it was written.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.tls {
+            Some(tls) => f.write_str(&self.url(tls)),
+            None => f.write_str(&self.authority),
+        }
+    }
 }
 
 impl Endpoint {

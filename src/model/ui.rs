@@ -119,6 +119,8 @@ pub struct Ui {
     pub theme: String,
     /// Whether the mouse is captured.
     pub mouse: bool,
+    /// The context that the settings are of, which the header says.
+    pub context: Option<String>,
     /// Whether writes are taken away, which the header says.
     pub read_only: bool,
     /// Whether nothing moves that need not.

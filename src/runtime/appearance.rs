@@ -152,7 +152,8 @@ fn user_palettes() -> Vec<Palette> {
     themes_folder().map(|folder| read_themes(&folder)).unwrap_or_default()
 }
 
-fn themes_folder() -> Option<PathBuf> {
+/// Where the user's own themes are looked for.
+pub fn themes_folder() -> Option<PathBuf> {
     let file = config::default_path(|name| env::var_os(name).filter(|value| !value.is_empty()))?;
     Some(file.parent()?.join("themes"))
 }

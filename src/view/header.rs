@@ -17,6 +17,9 @@ use crate::model::{Facts, Link, Model, cluster};
 /// The columns that the endpoint and the number of members may claim.
 const PLACE: usize = 30;
 
+/// The columns that the context's name may claim.
+const CONTEXT: usize = 20;
+
 /// Draws the line of identity: link state, cluster, leader, term, revision, raft index.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let theme = canvas.theme;
@@ -41,6 +44,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         );
     }
     left.extend(demo_words(model, theme));
+    left.extend(context_words(model, theme).into_iter().flatten());
     if model.ui.read_only && !model.is_replay() {
         left.push(theme.span("  READ-ONLY", Role::Warning));
     }
@@ -54,6 +58,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     left.extend(place(live, usize::from(spare), theme));
     canvas.line(area.x + 1, area.y, room, &Line::from(left));
     canvas.line_right(area.x, area.right().saturating_sub(1), area.y, &right);
+}
+
+/// `  prod`: whose settings these are. A demo and a recording are nobody's.
+fn context_words<'a>(model: &Model, theme: &Theme) -> Option<[Span<'a>; 2]> {
+    let is_elsewhere = model.ui.demo.is_some() || model.is_replay();
+    let name = model.ui.context.as_ref().filter(|_| !is_elsewhere)?;
+    Some([Span::raw("  "), theme.sentence(escape_text(name).into_owned(), CONTEXT, Role::Title)])
 }
 
 /// ` DEMO ×0.50 FROZEN`: that this is the demo, and how the clock of its cluster runs.

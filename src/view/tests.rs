@@ -474,6 +474,23 @@ fn pause_counts_what_is_missed_and_holds_the_list_still() {
 }
 
 #[test]
+fn the_header_says_whose_settings_these_are_and_that_writes_are_off() {
+    let mut cluster = sample();
+    let theme = plain();
+    assert!(!cluster.draw(80, 24, &theme).text().contains("prod"));
+    cluster.model.ui.context = Some("prod".into());
+    cluster.model.ui.read_only = true;
+    let header = |text: String| text.lines().next().unwrap_or_default().to_owned();
+    for (width, height) in [(60, 16), (80, 24), (120, 36)] {
+        let shot = cluster.draw(width, height, &theme);
+        assert!(header(shot.text()).contains("prod  READ-ONLY"), "{}", shot.text());
+    }
+    cluster.model.ui.context = Some("a\x1b[31m and a name that is far too long for any header".into());
+    let text = header(cluster.draw(80, 24, &theme).text());
+    assert!(text.contains("a\\x1b[31m") && text.contains("READ-ONLY") && !text.contains("any header"), "{text}");
+}
+
+#[test]
 fn a_filter_is_shown_with_what_it_hides() {
     let mut cluster = sample();
     cluster.press("/jobs\n", 80, 24);

@@ -108,8 +108,20 @@ pub struct Info<'a> {
     pub version: &'static str,
     /// What it was built for and how.
     pub build: String,
+    /// The commit it was built from; none in a debug build, or when the sources do not tell.
+    pub commit: Option<&'static str>,
+    /// The compiler it was built with.
+    pub rustc: &'static str,
+    /// The target it was built for.
+    pub target: &'static str,
+    /// Where the configuration file is looked for, whether it is there or not.
+    pub config_path: Option<String>,
     /// The configuration file that was read.
     pub config_file: Option<String>,
+    /// Where themes of one's own are looked for.
+    pub themes_folder: Option<String>,
+    /// The context that was chosen.
+    pub context: Option<&'a str>,
     /// The endpoints as URLs.
     pub endpoints: &'a [String],
     /// Who logs in.
