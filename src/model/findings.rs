@@ -237,6 +237,11 @@ impl Finding {
         self
     }
 
+    /// Whether it tells of what is over, and stays until somebody takes note of it.
+    pub fn is_of_the_past(&self) -> bool {
+        [watch_gap::RULE.code, other_cluster::RULE.code].contains(&self.code)
+    }
+
     /// The rule that found it.
     pub fn rule(&self) -> Option<&'static Rule> {
         rule(self.code)

@@ -30,7 +30,7 @@ pub use dialog::Dialog;
 pub use filter::Filter;
 pub use lang::Lang;
 pub use line::Line;
-pub use notice::{Edge, Notice, Toast};
+pub use notice::{Edge, Landed, Notice, Toast};
 pub use order::{Listing, Order};
 pub use play::PlayUi;
 pub use prompt::{Completion, Prompt, Purpose, Typed};

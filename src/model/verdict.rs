@@ -9,7 +9,8 @@ use crate::layout::value::kubernetes;
 
 use super::{Cause, Facts, KeyView, LockView, Renewal, Since, TtlState};
 
-/// The clauses of the verdict on a lock, to be read with semicolons between them.
+/// The clauses of the verdict on a lock, to be read with semicolons between them; where there is
+/// no room for all, the last ones can be left out first.
 pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     if !lock.layout().is_lock() {
         return vec![
@@ -19,10 +20,10 @@ pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     }
     let Some(holder) = lock.holder() else { return free(facts, lock) };
     let mut clauses = vec![held(facts, lock, &holder)];
-    clauses.extend(named(lock, &holder));
     clauses.extend(others_who_hold(lock));
     clauses.extend(waiting(lock, &holder));
     clauses.extend(same_lease(facts, lock, &holder));
+    clauses.extend(named(lock, &holder));
     clauses
 }
 
