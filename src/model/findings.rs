@@ -6,8 +6,6 @@
 
 mod alarm;
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod calm_tests;
 mod corrupt;
 mod db_near_quota;

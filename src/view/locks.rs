@@ -100,7 +100,9 @@ impl Locks<'_> {
             return oldest;
         }
         let spared = area.height.saturating_sub(self.listed_rows());
-        let watch_rows = if spared >= share.max(notes.wanted_rows()) + WATCH { WATCH } else { 0 };
+        // Of nothing that is listed there is much to say.
+        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.wanted_rows()) + WATCH;
+        let watch_rows = if is_spared { WATCH } else { 0 };
         let (area, watch) = bottom(area, watch_rows);
         let (list, below) = bottom(area, self.lower_rows(area, share, notes, area.width));
         let list = self.draw_verdict(canvas, list, facts);

@@ -41,30 +41,30 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_holder_without_a_lease_is_told_with_who_waits() {
-        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "", 0x20)]);
-        assert!(bench.codes("/vault/core/lock").is_empty());
-        bench.put("/vault/core/lock/10", "uuid", 0);
-        bench.pass(90_000);
+        let mut scene = Scene::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "", 0x20)]);
+        assert!(scene.codes_of_lock("/vault/core/lock").is_empty());
+        scene.put("/vault/core/lock/10", 0, "uuid");
+        scene.pass(90_000);
         let expected =
             "/vault/core/lock/10 has no lease: created at revision 2, holding for 1m30s at least; 1 waiter blocked";
-        assert_eq!(bench.told("holder-without-lease"), [expected]);
-        assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock"]);
-        bench.delete(&["/vault/core/lock/10"]);
-        assert!(bench.told("holder-without-lease").is_empty());
+        assert_eq!(scene.told("holder-without-lease"), [expected]);
+        assert_eq!(scene.remedies("holder-without-lease"), ["lockscope release /vault/core/lock"]);
+        scene.delete("/vault/core/lock/10");
+        assert!(scene.told("holder-without-lease").is_empty());
     }
 
     #[test]
     fn who_waited_first_has_held_only_since_it_came_first() {
-        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
-        bench.put("/vault/core/lock/20", "uuid", 0);
-        bench.pass(90_000);
-        bench.delete(&["/vault/core/lock/10"]);
-        bench.pass(5_000);
-        let told = bench.told("holder-without-lease");
+        let mut scene = Scene::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
+        scene.put("/vault/core/lock/20", 0, "uuid");
+        scene.pass(90_000);
+        scene.delete("/vault/core/lock/10");
+        scene.pass(5_000);
+        let told = scene.told("holder-without-lease");
         assert_eq!(
             told,
             ["/vault/core/lock/20 has no lease: created at revision 3, holding for 5s; 0 waiters blocked"]

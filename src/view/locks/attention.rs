@@ -189,14 +189,9 @@ pub fn draw(
     let notes = attention.arranged(lines);
     let first = top.min(notes.len().saturating_sub(lines));
     let about = about_room(notes[first..].iter().copied().take(lines), room);
-    let is_selected =
-        |note: &Note| matches!(&note.target, Some(Target::Lock(name)) if selected == Some(name.as_bytes()));
-    let long: Vec<bool> = notes.iter().take(first + lines).map(|note| wants_more(note, about, room)).collect();
-    // Where rows are short, only the selected one has a second line, at the cost of the last.
-    let opened = (first..long.len()).find(|&at| long[at] && is_selected(notes[at]));
-    let spare = lines.saturating_sub(notes.len());
-    let cost = usize::from(opened.is_some() && spare == 0 && lines > 1);
-    let rows = lines - cost;
+    let is_long = |note: &Note| wants_more(note, about, room);
+    let opened = opened(&notes, first, lines, is_long, selected);
+    let rows = lines - opened.len();
     let first = top.min(notes.len().saturating_sub(rows));
     let shown = first..notes.len().min(first + rows);
     let panel = Panel::new(title(attention, theme)).focused(focused);
@@ -211,27 +206,49 @@ pub fn draw(
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing", Role::Muted);
         return;
     }
-    let mut more = spare + cost;
     let mut y = inner.top();
     for at in shown {
-        if y >= inner.bottom() {
-            break;
-        }
         let note = notes[at];
-        let is_long = wants_more(note, about, room);
-        // The selected one's line is kept for it.
-        let kept = usize::from(opened.is_some_and(|opened| opened > at && more > 0));
-        let goes_on = is_long && y + 1 < inner.bottom() && if opened == Some(at) { more > 0 } else { more > kept };
-        more -= usize::from(goes_on);
-        let lines = note_lines(note, about, room, goes_on, theme);
-        for line in &lines {
-            canvas.line(inner.x, y, inner.width, line);
+        for line in note_lines(note, about, room, opened.contains(&at), theme) {
+            canvas.line(inner.x, y, inner.width, &line);
             if let Some(target) = &note.target {
                 canvas.hit(Rect::new(inner.x, y, inner.width, 1), target.clone());
             }
             y += 1;
         }
     }
+}
+
+/// The rows that go on below: the selected lock's before all others, then what is wrong, for which
+/// what is only worth knowing gives way; then that, where lines are to spare. Where not even all that
+/// is wrong has a line, the selected one alone.
+fn opened(
+    notes: &[&Note],
+    first: usize,
+    lines: usize,
+    is_long: impl Fn(&Note) -> bool,
+    selected: Option<&[u8]>,
+) -> Vec<usize> {
+    let urgent = notes.iter().filter(|note| note.severity > Severity::Info).count();
+    let is_selected =
+        |note: &Note| matches!(&note.target, Some(Target::Lock(name)) if selected == Some(name.as_bytes()));
+    let long = |at: &usize| is_long(notes[*at]);
+    if first > 0 || urgent >= lines {
+        // Its second line costs the last row.
+        let seen = first..notes.len().min((first + lines).saturating_sub(1));
+        return seen.filter(|&at| is_selected(notes[at])).filter(long).take(1).collect();
+    }
+    let mut opened: Vec<usize> = (0..notes.len().min(lines)).filter(long).collect();
+    opened.sort_by_key(|&at| (notes[at].severity == Severity::Info, !is_selected(notes[at])));
+    let (for_urgent, spare) = (lines - urgent, lines.saturating_sub(notes.len()));
+    let mut given = 0;
+    opened.retain(|&at| {
+        let most = if notes[at].severity > Severity::Info { for_urgent } else { spare };
+        let gets = given < most;
+        given += usize::from(gets);
+        gets
+    });
+    opened
 }
 
 /// What was found, in words; since when it is so, where the words tell no time.
@@ -314,7 +331,7 @@ fn codes<'a>(note: &Note, room: usize, theme: &Theme) -> Option<Span<'a>> {
         }
         text = format!("{text}{gap}{code}");
     }
-    (!text.is_empty()).then(|| theme.span(format!("  {text}"), Role::Muted))
+    (!text.is_empty()).then(|| theme.span(format!("  {text}"), role(note.severity)))
 }
 
 /// The role of a severity.
