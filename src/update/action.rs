@@ -134,10 +134,7 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
             };
             ui.scrolled[crate::input::Pane::Help as usize] = 0;
         }
-        Action::Dismiss => {
-            let notice = if model.dismiss() { Notice::Dismissed } else { Notice::NothingToDismiss };
-            tell(model, notice);
-        }
+        Action::Dismiss => dismiss(model),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return vec![Effect::Quit],
@@ -174,6 +171,12 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
 pub fn tell(model: &mut Model, notice: Notice) {
     let now = model.live().now();
     model.ui.toast = Some(Toast::new(notice, now));
+}
+
+/// Takes note of what is over.
+fn dismiss(model: &mut Model) {
+    let notice = if model.dismiss() { Notice::Dismissed } else { Notice::NothingToDismiss };
+    tell(model, notice);
 }
 
 /// Uses a theme.

@@ -82,7 +82,7 @@ impl Attention {
         }
         let count = |severity| diagnosis.findings().iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warn), count(Severity::Info));
-        let passing = diagnosis.findings().iter().any(|finding| finding.is_of_the_past());
+        let passing = diagnosis.findings().iter().any(Finding::is_of_the_past);
         Self { notes, errors, warnings, infos, passing }
     }
 
