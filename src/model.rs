@@ -91,6 +91,13 @@ impl Model {
         &mut self.facts
     }
 
+    /// Takes note of what is over, also on a screen that is held still: it needs no attention any
+    /// more until it happens anew. Whether there was anything.
+    pub(crate) fn dismiss(&mut self) -> bool {
+        let shown = self.frozen.as_deref_mut().is_some_and(Facts::dismiss);
+        self.facts.dismiss() || shown
+    }
+
     /// Whether the screen is held still while the intake goes on.
     pub const fn is_paused(&self) -> bool {
         self.frozen.is_some()

@@ -605,7 +605,7 @@ pub struct OutputArgs {
 #[command(next_help_heading = "Locks and dashboard")]
 pub struct OwnArgs {
     /// Watch the keys that start with this; repeatable; '' is the whole keyspace [default: find locks
-    /// through their leases]
+    /// through their leases, which can miss locks of a few seconds where there are many leases]
     #[arg(long, global = true, value_name = "PREFIX", allow_hyphen_values = true)]
     pub prefix: Vec<OsString>,
     /// Ask these leases for their TTL: holders, all, none [default: holders; show and leases: all]

@@ -23,6 +23,8 @@ pub enum Value {
     Key(Key),
     /// Several of them.
     Keys(Vec<Key>),
+    /// Several of them, each of which leads to the next and the last to the first.
+    Circle(Vec<Key>),
     /// A lease.
     Lease(LeaseId),
     /// A revision.

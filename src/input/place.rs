@@ -64,6 +64,14 @@ impl Screen {
         }
     }
 
+    /// The name on its tab where there is hardly any room.
+    pub const fn shortest_name(self) -> &'static str {
+        match self {
+            Self::Members => "Memb",
+            other => other.short_name(),
+        }
+    }
+
     /// The pane that has the focus when the screen opens.
     pub const fn main_pane(self) -> Pane {
         match self {

@@ -300,11 +300,14 @@ impl Facts {
         is_first
     }
 
-    /// Takes note of what is over: it needs no attention any more. The history keeps it.
-    pub(crate) fn dismiss(&mut self) {
+    /// Takes note of what is over: it needs no attention any more. The history keeps it. Whether there
+    /// was anything.
+    pub(crate) fn dismiss(&mut self) -> bool {
+        let was_told = self.link.new_gaps() > 0 || self.link.replaced_cluster.is_some();
         self.link.noted_gaps = self.link.gaps;
         self.link.replaced_cluster = None;
         self.bump();
+        was_told
     }
 
     /// Notes what is watched from now on.

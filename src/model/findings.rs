@@ -6,8 +6,6 @@
 
 mod alarm;
 #[cfg(test)]
-mod bench;
-#[cfg(test)]
 mod calm_tests;
 mod corrupt;
 mod db_near_quota;
@@ -235,6 +233,11 @@ impl Finding {
     pub const fn since(mut self, since: Option<Since>) -> Self {
         self.since = since;
         self
+    }
+
+    /// Whether it tells of what is over, and stays until somebody takes note of it.
+    pub fn is_of_the_past(&self) -> bool {
+        [watch_gap::RULE.code, other_cluster::RULE.code].contains(&self.code)
     }
 
     /// The rule that found it.

@@ -28,7 +28,7 @@ pub use cursor::{Cursor, Position};
 pub use dialog::Dialog;
 pub use filter::Filter;
 pub use line::Line;
-pub use notice::{Edge, Notice, Toast};
+pub use notice::{Edge, Landed, Notice, Toast};
 pub use order::{Listing, Order};
 pub use play::PlayUi;
 pub use prompt::{Completion, Prompt, Purpose, Typed};

@@ -7,9 +7,10 @@ use crate::domain::{LeaseId, Millis, Sentence, Value};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 
-use super::{Cause, Facts, KeyView, LockView, Renewal, Since, TtlState};
+use super::{Cause, Facts, KeyView, LockView, Renewal, TtlState};
 
-/// The clauses of the verdict on a lock, to be read with semicolons between them.
+/// The clauses of the verdict on a lock, to be read with semicolons between them; where there is
+/// no room for all, the last ones can be left out first.
 pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     if !lock.layout().is_lock() {
         return vec![
@@ -18,11 +19,11 @@ pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
         ];
     }
     let Some(holder) = lock.holder() else { return free(facts, lock) };
-    let mut clauses = vec![held(facts, lock, &holder)];
-    clauses.extend(named(lock, &holder));
+    let mut clauses = held(facts, lock, &holder);
     clauses.extend(others_who_hold(lock));
     clauses.extend(waiting(lock, &holder));
     clauses.extend(same_lease(facts, lock, &holder));
+    clauses.extend(named(lock, &holder));
     clauses
 }
 
@@ -45,67 +46,58 @@ fn free(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     clauses
 }
 
+/// The words for a hold of which some length was seen, and for one of which none was.
+macro_rules! hold {
+    ($how:literal) => {
+        [concat!("held for {held}", $how), concat!("held", $how)]
+    };
+}
+
 /// For how long it is held, by whom, and how that can end.
-fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Sentence {
+fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let since = lock.held_since().unwrap_or(holder.since());
     let length = facts.now().since(since.at);
+    let length = (since.exact || length >= Millis::from_secs(1)).then_some(length);
     if lock.layout() == Layout::KubernetesLease {
-        return by_its_value(facts, holder);
+        return vec![by_its_value(facts, holder)];
     }
+    if holder.is_foreign(lock.layout()) {
+        return vec![foreign(holder)];
+    }
+    if holder.ttl() == TtlState::NoLease {
+        let never = Sentence::new("never frees by itself: its holder has no lease");
+        let long = length.map(|length| Sentence::new("held for {held}").with("held", length));
+        return [never].into_iter().chain(long).collect();
+    }
+    let ([seen, unseen], values) = ending(holder);
+    let hold = match length {
+        Some(length) => Sentence::new(seen).with("held", length),
+        None => Sentence::new(unseen),
+    };
+    vec![values.into_iter().fold(hold, |hold, (name, length)| hold.with(name, length))]
+}
+
+/// How a hold on a lease can end, with the times in it.
+fn ending(holder: &KeyView<'_>) -> ([&'static str; 2], Vec<(&'static str, Millis)>) {
     match (holder.ttl(), holder.renewal()) {
-        _ if holder.is_foreign(lock.layout()) => foreign(holder),
-        (TtlState::NoLease, _) => for_so_long(
-            since,
-            length,
-            "never frees by itself: its holder has no lease; held for {held}",
-            "never frees by itself: its holder has no lease",
+        (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => (
+            hold!(" by a live client: lease {remaining}, renewed {renewed} ago"),
+            vec![("remaining", remaining), ("renewed", ago)],
         ),
-        (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => for_so_long(
-            since,
-            length,
-            "held for {held} by a live client: lease {remaining}, renewed {renewed} ago",
-            "held by a live client: lease {remaining}, renewed {renewed} ago",
-        )
-        .with("remaining", remaining)
-        .with("renewed", ago),
-        (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since: silent }) => for_so_long(
-            since,
-            length,
-            "held for {held} by a client that stopped renewing {silent} ago: frees by itself in {remaining}",
-            "held by a client that stopped renewing {silent} ago: frees by itself in {remaining}",
-        )
-        .with("silent", silent)
-        .with("remaining", remaining),
-        (TtlState::Live { remaining, granted, .. }, Renewal::Unknown) => for_so_long(
-            since,
-            length,
-            "held for {held}: lease {remaining} of {granted}, whether it is renewed was not seen",
-            "held: lease {remaining} of {granted}, whether it is renewed was not seen",
-        )
-        .with("remaining", remaining)
-        .with("granted", Millis::from_secs(granted)),
-        (TtlState::Overdue { by, .. }, _) => for_so_long(
-            since,
-            length,
-            "held for {held} on a lease that is overdue by {overdue}: frees once the leader revokes it",
-            "held on a lease that is overdue by {overdue}: frees once the leader revokes it",
-        )
-        .with("overdue", by),
-        (TtlState::Gone, _) => {
-            for_so_long(since, length, "held for {held} on a lease that is gone", "held on a lease that is gone")
+        (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since: silent }) => (
+            hold!(" by a client that stopped renewing {silent} ago: frees by itself in {remaining}"),
+            vec![("silent", silent), ("remaining", remaining)],
+        ),
+        (TtlState::Live { remaining, granted, .. }, Renewal::Unknown) => (
+            hold!(": lease {remaining} of {granted}, whether it is renewed was not seen"),
+            vec![("remaining", remaining), ("granted", Millis::from_secs(granted))],
+        ),
+        (TtlState::Overdue { by, .. }, _) => {
+            (hold!(" on a lease that is overdue by {overdue}: frees once the leader revokes it"), vec![("overdue", by)])
         }
-        (TtlState::Unpolled, _) => for_so_long(
-            since,
-            length,
-            "held for {held}: the time of its lease was not asked",
-            "held: the time of its lease was not asked",
-        ),
-        (TtlState::Unknown, _) => for_so_long(
-            since,
-            length,
-            "held for {held}: a new leader does not know the time of its lease yet",
-            "held: a new leader does not know the time of its lease yet",
-        ),
+        (TtlState::Gone, _) => (hold!(" on a lease that is gone"), Vec::new()),
+        (TtlState::Unpolled | TtlState::NoLease, _) => (hold!(": the time of its lease was not asked"), Vec::new()),
+        (TtlState::Unknown, _) => (hold!(": a new leader does not know the time of its lease yet"), Vec::new()),
     }
 }
 
@@ -115,12 +107,6 @@ fn named(lock: &LockView<'_>, holder: &KeyView<'_>) -> Option<Sentence> {
     // Of a Kubernetes lease it is the first that is said.
     let owner = owner.filter(|_| lock.layout() != Layout::KubernetesLease)?;
     Some(Sentence::new("its value names {owner}").with("owner", owner))
-}
-
-/// With the length of the hold where any of it was seen.
-fn for_so_long(since: Since, length: Millis, seen: &'static str, unseen: &'static str) -> Sentence {
-    let told = since.exact || length >= Millis::from_secs(1);
-    if told { Sentence::new(seen).with("held", length) } else { Sentence::new(unseen) }
 }
 
 /// A key of another kind is first.

@@ -19,13 +19,13 @@ use jiff::tz::TimeZone;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::domain::Timestamp;
+use crate::domain::{Revision, Timestamp};
 use crate::effect;
 use crate::event::{Observation, Stamped};
 use crate::input::SeekTo;
 use crate::input::action::Replay as Key;
 use crate::model::Model;
-use crate::model::ui::{Edge, Notice, ReplaySpeed, ReplayUi, Toast};
+use crate::model::ui::{Edge, Landed, Notice, ReplaySpeed, ReplayUi, Toast};
 use crate::record::{Item, OpenError, Trouble};
 use crate::update::recorded;
 
@@ -63,6 +63,8 @@ pub struct Replay {
     /// Whether there is no closing line at its end.
     truncated: bool,
     sought: Option<String>,
+    /// The place it is on its way to, if a person named one.
+    asked: Option<SeekTo>,
     /// Whether it stands once it is where it goes.
     stops: bool,
     /// When its end is looked at again.
@@ -89,6 +91,7 @@ impl Replay {
             ended: false,
             truncated: false,
             sought: None,
+            asked: None,
             stops: false,
             again: None,
             message_goes: None,
@@ -161,9 +164,23 @@ impl Replay {
         match went {
             Went::On => return Ok(()),
             Went::Arrived(at) => self.arrive(model, at),
+            Went::Reached { at, asked, before } => {
+                self.arrive(model, at);
+                let landed = match model.live().link.revision {
+                    at if at == asked => Landed::AtRevision(at),
+                    at if before == Revision(0) => Landed::First { asked, at },
+                    at => Landed::Between { asked, before, at },
+                };
+                self.tell(model, Notice::Landed(landed));
+            }
             Went::Ended(at) => {
+                let asked = self.asked.take();
                 self.arrive(model, at);
                 self.end(model)?;
+                if let Some(asked) = asked.filter(|asked| *asked != SeekTo::End) {
+                    let at = model.live().link.revision;
+                    self.tell(model, Notice::Landed(Landed::Beyond { asked, at }));
+                }
             }
             Went::NotFound(text) => {
                 let at = self.player.at();
@@ -175,6 +192,7 @@ impl Replay {
     }
 
     fn arrive(&mut self, model: &mut Model, at: Timestamp) {
+        self.asked = None;
         if std::mem::take(&mut self.stops) {
             self.pace.play(false);
         }
@@ -244,6 +262,10 @@ impl Replay {
             effect::Replay::Seek(place) => {
                 let goal = Goal::of(place, self.player.begin(), self.now(), zone);
                 self.ended = false;
+                self.asked = Some(place);
+                if matches!(goal, Goal::Time(at) if at < self.player.begin()) {
+                    self.tell(model, Notice::Landed(Landed::BeforeStart));
+                }
                 self.player.go(model.live_mut(), goal)
             }
             effect::Replay::Find(text) => {
@@ -396,6 +418,45 @@ mod tests {
     use super::*;
     use crate::event::Event;
     use crate::update::update;
+
+    #[test]
+    fn a_seek_says_where_it_landed_and_why() {
+        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":1000}\n".to_owned();
+        for (at, revision) in [(2_000, 10), (3_000, 20), (4_000, 30)] {
+            writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":{revision}}}}}").unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let speed = ReplaySpeed::named("1").unwrap();
+        let options = Options { file: file.path().to_owned(), at: None, speed, follow: false };
+        let mut replay = Replay::open(&options, 200).unwrap();
+        let mut model = Model::default();
+        for (place, told) in [
+            ("rev 20", "at revision 20"),
+            (
+                "rev 21",
+                "at revision 30: of 21 nothing is recorded, as it changed nothing that was watched; before is 20",
+            ),
+            (
+                "rev 11",
+                "at revision 20: of 11 nothing is recorded, as it changed nothing that was watched; before is 10",
+            ),
+            ("rev 3", "at revision 10, the first in the recording; 3 is before it"),
+            ("rev 31", "at the end, revision 30: the recording ends before revision 31"),
+            ("-1h", "at the start: the recording begins after that time"),
+            ("1970-01-01T01:00:00Z", "at the end, revision 30: the recording ends before that time"),
+        ] {
+            model.ui.toast = None;
+            replay.order(&mut model, effect::Replay::Seek(place.parse().unwrap()), &TimeZone::UTC);
+            let toast = model.ui.toast.as_ref().map(|toast| toast.notice.to_string());
+            assert_eq!(toast.as_deref(), Some(told), "{place}");
+        }
+        for place in ["end", "start", "+1s"] {
+            model.ui.toast = None;
+            replay.order(&mut model, effect::Replay::Seek(place.parse().unwrap()), &TimeZone::UTC);
+            assert_eq!(model.ui.toast, None, "{place}");
+        }
+    }
 
     #[tokio::test(start_paused = true)]
     async fn what_is_followed_keeps_up_however_much_there_is() {

@@ -134,7 +134,7 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
             };
             ui.scrolled[crate::input::Pane::Help as usize] = 0;
         }
-        Action::Dismiss => model.live_mut().dismiss(),
+        Action::Dismiss => dismiss(model),
         Action::Redraw => return vec![Effect::Redraw],
         Action::Suspend => return vec![Effect::Suspend],
         Action::Quit => return vec![Effect::Quit],
@@ -171,6 +171,12 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
 pub fn tell(model: &mut Model, notice: Notice) {
     let now = model.live().now();
     model.ui.toast = Some(Toast::new(notice, now));
+}
+
+/// Takes note of what is over.
+fn dismiss(model: &mut Model) {
+    let notice = if model.dismiss() { Notice::Dismissed } else { Notice::NothingToDismiss };
+    tell(model, notice);
 }
 
 /// Uses a theme.
@@ -355,6 +361,37 @@ mod tests {
         assert_eq!(world.model.next_frame(happened + Millis(600)), Some(happened + Millis(1_600)), "a second later");
         world.model.ui.reduce_motion = true;
         assert_eq!(world.model.next_frame(happened), Some(happened + Millis(1_000)));
+    }
+
+    #[test]
+    fn what_is_over_is_dismissed_by_a_key_also_while_paused_and_comes_back_when_it_happens_anew() {
+        use crate::domain::{ClusterId, Revision};
+        use crate::event::WatchLoss;
+        let mut world = world();
+        world.keys("x");
+        assert_eq!(world.toast(), "nothing in Attention is over: what is there goes when it is mended");
+        let over = |world: &World| {
+            let findings = world.model.diagnosis().findings().iter().filter(|finding| finding.is_of_the_past());
+            findings.map(|finding| finding.code).collect::<Vec<_>>()
+        };
+        world.observe(Observation::Cluster(ClusterId(1)));
+        for (other, paused) in [(2, false), (3, true)] {
+            world.observe(Observation::Cluster(ClusterId(other)));
+            world.list(&[("/a", 1)]);
+            world.pass(2_000);
+            assert!(over(&world).contains(&"other-cluster"), "{:?}", over(&world));
+            if paused {
+                world.keys(" ");
+            }
+            world.keys("x");
+            assert!(world.toast().starts_with("dismissed"), "{}", world.toast());
+            world.pass(2_000);
+            assert_eq!(over(&world), [""; 0]);
+        }
+        world.keys(" ");
+        world.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(1_000_000) }));
+        world.pass(2_000);
+        assert_eq!(over(&world), [""; 0], "what was dismissed does not come back by itself");
     }
 
     #[test]

@@ -105,8 +105,24 @@ pub fn back(model: &mut Model) {
         Screen::Playground if ui.play.follow() => {}
         Screen::Members | Screen::Raft | Screen::Playground | Screen::Log => switch(ui, Screen::Locks),
         Screen::Locks | Screen::Leases | Screen::Waits if ui.filter.is_empty() => switch(ui, Screen::Locks),
-        Screen::Locks | Screen::Leases | Screen::Waits => set_filter(ui, ""),
+        Screen::Locks | Screen::Leases | Screen::Waits => take_filter_away(model),
     }
+}
+
+/// Lists everything again; the selection stays with what is selected now.
+pub fn take_filter_away(model: &mut Model) {
+    let (facts, ui) = model.shown_and_ui();
+    // Of nothing that is listed the one before stays picked.
+    if let Some(name) = ui.selected_lock(facts).map(|lock| Key::from(lock.name())) {
+        ui.locks.pin(Some(name));
+    }
+    if let Some(lease) = ui.selected_lease() {
+        ui.leases.pin(Some(lease));
+    }
+    if ui.waits.selected().is_some() {
+        ui.waits.pin();
+    }
+    set_filter(ui, "");
 }
 
 /// Lists only what the text lets through.

@@ -10,7 +10,7 @@ use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Purpose};
 
 use super::action::{perform, tell, use_theme};
-use super::navigating::{open_named, set_filter};
+use super::navigating::{open_named, set_filter, take_filter_away};
 use super::{dialog, faults, play, replay};
 
 /// Puts text into the line, if one is being typed.
@@ -63,7 +63,7 @@ fn cancel(model: &mut Model) {
     let ui = &mut model.ui;
     let Some(prompt) = ui.prompt.take() else { return };
     match (prompt.purpose, &mut ui.layer) {
-        (Purpose::Filter, _) => set_filter(ui, ""),
+        (Purpose::Filter, _) => take_filter_away(model),
         (Purpose::HelpFilter, Layer::Help { filter }) => filter.clear(),
         (Purpose::HelpFilter | Purpose::Command, _) => {}
     }
@@ -178,6 +178,22 @@ mod tests {
         world.keys("<Esc>");
         assert_eq!(world.listed().len(), 3);
         assert!(world.model.ui.prompt.is_none() && world.model.ui.filter.is_empty());
+    }
+
+    #[test]
+    fn the_selection_stays_with_its_lock_when_the_filter_is_taken_away() {
+        let selected = |world: &World| {
+            let lock = world.model.ui.selected_lock(world.model.shown()).expect("something is listed");
+            String::from_utf8_lossy(lock.name()).into_owned()
+        };
+        for keys in ["/jobs/a<Esc>", "/jobs/a<Enter><Esc>", "j/jobs<Enter>j<Esc>"] {
+            let mut world = world();
+            world.keys(keys);
+            assert_eq!((world.listed().len(), selected(&world).as_str()), (3, "/jobs/a"), "{keys}");
+        }
+        let mut world = world();
+        world.keys("j/nothing<Esc>");
+        assert_eq!(selected(&world), "/jobs/a", "where nothing was listed, the one before");
     }
 
     #[test]

@@ -106,7 +106,12 @@ fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     if hidden > 0 {
         lines.push(muted(format!("a shows what is leased and no lock: {}", count(hidden)), theme));
     }
-    lines.push(muted("--prefix P watches another prefix, --prefix '' all keys", theme));
+    if facts.link.scope.is_empty() {
+        lines.push(muted("Locks are found by asking leases for their keys: with many leases, one that", theme));
+        lines.push(muted("lives a few seconds can be missed. --prefix P watches its keys, and misses none.", theme));
+    } else {
+        lines.push(muted("--prefix P watches another prefix, --prefix '' all keys", theme));
+    }
     lines.push(muted("etcdctl lock NAME makes a lock", theme));
     lines
 }

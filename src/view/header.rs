@@ -173,9 +173,15 @@ pub fn draw_tabs(
     let tabs: Vec<(Screen, String)> = screens.map(|screen| (screen, key(screen))).collect();
     let wide: usize = tabs.iter().map(|(screen, key)| key.len() + screen.name().len() + 4).sum();
     let is_close = wide + 3 + usize::from(columns_of(right)) > usize::from(area.width);
-    let mut x = area.x + 1;
+    let close: usize = tabs.iter().map(|(screen, key)| key.len() + screen.short_name().len() + 2).sum();
+    let is_closest = is_close && close > usize::from(area.width);
+    let mut x = area.x + u16::from(!is_closest);
     for (screen, key) in tabs {
-        let name = if is_close { screen.short_name() } else { screen.name() };
+        let name = match (is_close, is_closest) {
+            (false, _) => screen.name(),
+            (true, false) => screen.short_name(),
+            (true, true) => screen.shortest_name(),
+        };
         let start = x;
         let style = if screen == open { theme.style(Role::Title) } else { theme.style(Role::Muted) };
         let reversed = if screen == open { theme.style(Role::Selection) } else { Style::new() };

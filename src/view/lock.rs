@@ -51,7 +51,7 @@ impl Lock<'_> {
             ];
             return notice(canvas, area, &lines);
         };
-        let (verdict_area, area) = top(area, verdict::wanted_rows(facts, lock, area.width));
+        let (verdict_area, area) = top(area, verdict::whole_rows(facts, lock, area.width));
         verdict::draw(canvas, verdict_area, facts, lock);
         let wanted = findings::wanted_rows(self.diagnosis, lock, area.width, canvas.theme);
         let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));

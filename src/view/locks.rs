@@ -28,7 +28,9 @@ use row::Worst;
 /// The fewest rows of the list, frame and heading included.
 const FEWEST: u16 = 8;
 /// The rows of the list around its locks: frame, heading, and the verdict below.
-const AROUND: u16 = 4;
+const AROUND: u16 = 5;
+/// The rows of the watch below what is wrong.
+const WATCH: u16 = 4;
 /// With more rows than this the list leaves one to the verdict on the selected lock.
 const ROOMY: u16 = 10;
 
@@ -83,23 +85,40 @@ impl Locks<'_> {
         }
     }
 
-    /// The list on top, findings and watch below.
+    /// The list on top, findings and watch below. What is wrong gets the whole width; then the
+    /// watch comes below it, in rows that the list leaves empty.
     fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
-        let (list, below) = bottom(area, self.lower_rows(area, percent(area.height, 25, 5), notes));
+        let share = percent(area.height, 25, 5);
+        if !notes.is_urgent() {
+            let columns = percent(area.width, 58, 30);
+            let (list, below) = bottom(area, self.lower_rows(area, share, notes, columns));
+            let list = self.draw_verdict(canvas, list, facts);
+            let oldest = self.draw_list(canvas, list, facts);
+            let (attention_area, watch) = left(below, columns);
+            self.draw_notes(canvas, attention_area, notes);
+            self.draw_changes(canvas, watch, facts);
+            return oldest;
+        }
+        let spared = area.height.saturating_sub(self.listed_rows());
+        // Of nothing that is listed there is much to say.
+        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.wanted_rows()) + WATCH;
+        let watch_rows = if is_spared { WATCH } else { 0 };
+        let (area, watch) = bottom(area, watch_rows);
+        let (list, below) = bottom(area, self.lower_rows(area, share, notes, area.width));
         let list = self.draw_verdict(canvas, list, facts);
         let oldest = self.draw_list(canvas, list, facts);
-        // Names and codes of what is wrong want more room than the latest changes.
-        let share = if notes.is_urgent() { 65 } else { 58 };
-        let (attention_area, watch) = left(below, percent(below.width, share, 30));
-        self.draw_notes(canvas, attention_area, notes);
-        self.draw_changes(canvas, watch, facts);
+        self.draw_notes(canvas, below, notes);
+        if watch.height > 0 {
+            self.draw_changes(canvas, watch, facts);
+        }
         oldest
     }
 
     /// The list on the left, the selected lock on the right, findings and watch below.
     fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
-        let (upper, lower) = bottom(area, self.lower_rows(area, percent(area.height, 22, 7), notes));
-        let (list, right) = left(upper, percent(upper.width, 50, 62));
+        let columns = percent(area.width, 50, 62);
+        let (upper, lower) = bottom(area, self.lower_rows(area, percent(area.height, 22, 7), notes, columns));
+        let (list, right) = left(upper, columns);
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_selected(canvas, right, facts);
         let (attention_area, watch) = left(lower, list.width);
@@ -111,7 +130,8 @@ impl Locks<'_> {
     /// Three columns: the list with the findings, the selected lock, members and log.
     fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
         let (first, rest) = left(area, percent(area.width, 46, 80));
-        let (list, attention_area) = bottom(first, self.lower_rows(first, percent(first.height, 22, 8), notes));
+        let share = percent(first.height, 22, 8);
+        let (list, attention_area) = bottom(first, self.lower_rows(first, share, notes, first.width));
         let oldest = self.draw_list(canvas, list, facts);
         self.draw_notes(canvas, attention_area, notes);
 
@@ -171,11 +191,12 @@ impl Locks<'_> {
         history::draw(canvas, history_area, facts, lock, self.scroll(Pane::History), self.focused == Pane::History);
     }
 
-    /// One line on the selected lock below its list, where room is; returns what is left.
+    /// A line or two on the selected lock below its list, where room is; returns what is left.
     fn draw_verdict(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) -> Rect {
         let Some(lock) = self.selected.as_ref().filter(|_| area.height > ROOMY) else { return area };
-        let (area, line) = bottom(area, 1);
-        verdict::draw(canvas, line, facts, lock);
+        let most = if area.height > ROOMY + 1 { 2 } else { 1 };
+        let (area, lines) = bottom(area, verdict::wanted_rows(facts, lock, area.width).min(most));
+        verdict::draw(canvas, lines, facts, lock);
         area
     }
 
@@ -227,7 +248,9 @@ impl Locks<'_> {
     }
 
     fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention) {
-        attention::draw(canvas, area, notes, self.scroll(Pane::Attention), self.focused == Pane::Attention);
+        let selected = self.selected.as_ref().map(LockView::name);
+        let focused = self.focused == Pane::Attention;
+        attention::draw(canvas, area, notes, self.scroll(Pane::Attention), focused, selected);
     }
 
     fn draw_changes(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
@@ -240,11 +263,15 @@ impl Locks<'_> {
 
     /// How many rows the lower part gets: its share, and more for more trouble, up to half of all;
     /// the list keeps a few. What is only worth knowing gets the rows that the list leaves empty.
-    fn lower_rows(&self, area: Rect, share: u16, attention: &Attention) -> u16 {
+    fn lower_rows(&self, area: Rect, share: u16, attention: &Attention, columns: u16) -> u16 {
         let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
-        let listed = u16::try_from(self.rows.len()).unwrap_or(u16::MAX).saturating_add(AROUND);
-        let unused = area.height.saturating_sub(listed);
-        share.max(attention.wanted_rows()).max(attention.most_rows().min(unused)).min(most.max(share))
+        let unused = area.height.saturating_sub(self.listed_rows());
+        share.max(attention.wanted_rows()).max(attention.most_rows(columns).min(unused)).min(most.max(share))
+    }
+
+    /// How many rows the list needs to show all its locks.
+    fn listed_rows(&self) -> u16 {
+        u16::try_from(self.rows.len()).unwrap_or(u16::MAX).saturating_add(AROUND)
     }
 
     fn scroll(&self, pane: Pane) -> usize {

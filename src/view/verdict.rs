@@ -4,30 +4,56 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use super::canvas::Canvas;
-use super::text::{split_at_width, verdict};
+use super::text::{split_at_width, verdict, width};
 use super::theme::Role;
+use crate::domain::Sentence;
 use crate::model::{Facts, LockView};
 
-/// The most lines it gets.
+/// The most lines it gets beside a list, and on the lock's own screen, where it is whole.
 const MOST: usize = 3;
+const WHOLE: usize = 8;
 
-/// How many rows it takes.
+/// How many rows it takes beside a list.
 pub fn wanted_rows(facts: &Facts, lock: &LockView<'_>, columns: u16) -> u16 {
-    u16::try_from(lines(facts, lock, columns, MOST).len()).unwrap_or(u16::MAX)
+    rows(facts, lock, columns, MOST)
 }
 
-/// Draws it without a frame; what does not fit is cut off.
+/// How many rows all of it takes.
+pub fn whole_rows(facts: &Facts, lock: &LockView<'_>, columns: u16) -> u16 {
+    rows(facts, lock, columns, WHOLE)
+}
+
+fn rows(facts: &Facts, lock: &LockView<'_>, columns: u16, most: usize) -> u16 {
+    let clauses = crate::model::verdict(facts, lock);
+    u16::try_from(wrapped(&verdict(&clauses), room(columns), most).len()).unwrap_or(u16::MAX)
+}
+
+/// Draws it without a frame. Where there are too few rows, it is told up to a clause's end: what
+/// matters most comes first.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>) {
-    let most = usize::from(area.height).min(MOST);
-    for (y, line) in (area.top()..area.bottom()).zip(lines(facts, lock, area.width, most)) {
+    let clauses = crate::model::verdict(facts, lock);
+    let lines = fitting(&clauses, room(area.width), usize::from(area.height), canvas.theme.glyphs.ellipsis);
+    for (y, line) in (area.top()..area.bottom()).zip(lines) {
         let line = Line::from(canvas.theme.sentence(line, usize::from(area.width.saturating_sub(2)), Role::Text));
         canvas.line(area.x + 1, y, area.width.saturating_sub(2), &line);
     }
 }
 
-fn lines(facts: &Facts, lock: &LockView<'_>, columns: u16, most: usize) -> Vec<String> {
-    let text = verdict(&crate::model::verdict(facts, lock));
-    wrapped(&text, usize::from(columns.saturating_sub(2)).max(8), most)
+fn room(columns: u16) -> usize {
+    usize::from(columns.saturating_sub(2)).max(8)
+}
+
+/// As many of the clauses as so many lines have room for; the first one always.
+fn fitting(clauses: &[Sentence], columns: usize, most: usize, ellipsis: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for count in (1..=clauses.len()).rev() {
+        let more = if count < clauses.len() { format!("; {ellipsis}") } else { String::new() };
+        lines = wrapped(&format!("{}{more}", verdict(&clauses[..count])), columns, most);
+        if lines.last().is_none_or(|last| width(last) <= columns) {
+            break;
+        }
+    }
+    lines
 }
 
 /// A text in lines of so many columns; the last of them has all the rest.
@@ -44,4 +70,20 @@ pub fn wrapped(text: &str, columns: usize, most: usize) -> Vec<String> {
         rest = later;
     }
     lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_does_not_fit_is_left_out_by_whole_clauses_and_the_first_stays() {
+        let clauses = ["held for 5s", "2 wait", "next is b"].map(Sentence::new);
+        let told = |columns, most| fitting(&clauses, columns, most, "…");
+        assert_eq!(told(40, 1), ["held for 5s; 2 wait; next is b"]);
+        assert_eq!(told(24, 1), ["held for 5s; 2 wait; …"]);
+        assert_eq!(told(24, 2), ["held for 5s; 2 wait; ", "next is b"]);
+        assert_eq!(told(16, 1), ["held for 5s; …"]);
+        assert_eq!(told(8, 1), ["held for 5s; …"], "cut when it is drawn");
+    }
 }

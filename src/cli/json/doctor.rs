@@ -101,7 +101,9 @@ impl Serialize for Told<'_> {
         for (name, value) in &sentence.values {
             match value {
                 Value::Key(key) => map.serialize_entry(name, &style.text(key))?,
-                Value::Keys(keys) => map.serialize_entry(name, &Each(|| keys.iter().map(|key| style.text(key))))?,
+                Value::Keys(keys) | Value::Circle(keys) => {
+                    map.serialize_entry(name, &Each(|| keys.iter().map(|key| style.text(key))))?;
+                }
                 Value::Lease(lease) => map.serialize_entry(name, &Hex::Lease(*lease))?,
                 Value::Revision(revision) => map.serialize_entry(name, revision)?,
                 Value::Term(term) => map.serialize_entry(name, &term.0)?,

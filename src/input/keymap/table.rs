@@ -106,6 +106,13 @@ pub const BINDINGS: &[Binding] = &[
         &[key('a')],
         "all",
     ),
+    row(
+        Context::Locks,
+        &[key('x')],
+        Action::Dismiss,
+        "Dismiss what is over from Attention: gaps, and that another cluster answers; what happens anew comes back",
+    )
+    .hint(95, &[key('x')], "dismiss"),
     row(Context::Lock, &[ENTER], Action::Open, "Show the lease of the selected key").hint(32, &[ENTER], "lease"),
     row(Context::Leases, &[ENTER], Action::Open, "Open the lock the selected lease has a key in").hint(
         30,

@@ -2,7 +2,7 @@
 //! with candidates, a single key, sessions that close and open, and now and then a new leader.
 //! etcd answers in whole seconds, answers take up to a second, and polls are skipped.
 
-use super::bench::{Bench, START};
+use super::scene::{START, Scene};
 
 /// One step of time, in milliseconds.
 const STEP: i64 = 50;
@@ -53,7 +53,7 @@ impl Client {
 }
 
 struct World {
-    bench: Bench,
+    scene: Scene,
     chance: Chance,
     clients: Vec<Client>,
     /// The keys of each lock in the order of their revisions.
@@ -85,7 +85,7 @@ impl World {
         add("/ctl/scheduler", "host:80", false, 1_500, 60_000, &[10, 2, 15]);
         add("/play/backup/lock", "node", true, 4_000, 3_000, &[10, 60]);
         let mut world = Self {
-            bench: Bench::reading(&[]),
+            scene: Scene::reading(&[]),
             chance: Chance(seed),
             clients,
             queues: Vec::new(),
@@ -109,7 +109,7 @@ impl World {
 
     fn list(&mut self) {
         let leases: Vec<i64> = self.clients.iter().map(|client| client.lease).collect();
-        self.bench.leases(leases);
+        self.scene.leases(leases);
     }
 
     fn queue(&mut self, lock: &str) -> &mut Vec<String> {
@@ -123,7 +123,7 @@ impl World {
     fn leave(&mut self, at: usize) {
         let (lock, key) = (self.clients[at].lock, self.clients[at].key());
         self.queue(lock).retain(|known| *known != key);
-        self.bench.delete(&[&key]);
+        self.scene.delete(&key);
         self.clients[at].doing = Doing::Thinking { until: self.now + self.chance.below(self.clients[at].think) };
     }
 
@@ -140,7 +140,7 @@ impl World {
                     return;
                 }
                 self.queue(lock).push(key.clone());
-                self.bench.put(&key, self.clients[at].value, self.clients[at].lease);
+                self.scene.put(&key, self.clients[at].lease, self.clients[at].value);
                 self.clients[at].doing = Doing::Queueing { since: now };
             }
             Doing::Queueing { .. } if first => {
@@ -161,7 +161,7 @@ impl World {
 
     fn step(&mut self) {
         self.now += STEP;
-        let asked = self.bench.pass(STEP);
+        let asked = self.scene.pass(STEP);
         let leads = self.now >= self.no_leader_until;
         for lease in asked {
             // Some questions are never answered.
@@ -175,14 +175,14 @@ impl World {
         self.answers = later;
         let due: Vec<(i64, i64, i64, i64)> = due;
         for (_, lease, ttl, left) in due {
-            self.bench.ttl(lease, ttl, left);
+            self.scene.ttl(lease, ttl, left);
         }
         if !leads {
             return;
         }
         if self.chance.below(180_000 / STEP) == 0 {
             self.no_leader_until = self.now + 2_000;
-            self.bench.elect();
+            self.scene.elect();
             // What was asked of the old leader is never answered.
             self.answers.clear();
             for at in 0..self.clients.len() {
@@ -214,12 +214,12 @@ fn clients_that_do_as_they_should_give_no_cause_for_a_warning() {
         for step in 0..10 * 60_000 / STEP {
             world.step();
             if step % 4 == 0 {
-                let alarms = world.bench.alarms();
+                let alarms = world.scene.wrongs();
                 let after = world.now - START;
                 assert!(alarms.is_empty(), "seed {seed}, after {after} ms: {alarms:?}");
             }
         }
-        let lock = world.bench.model.live().lock_named(b"/play/ledger").unwrap();
+        let lock = world.scene.model.live().lock_named(b"/play/ledger").unwrap();
         assert!(lock.handovers().iter().sum::<u32>() > 300, "it was busy");
     }
 }
@@ -231,7 +231,7 @@ fn one_client_that_renews_no_more_gives_cause() {
     for _ in 0..30_000 / STEP {
         world.clients[leader].renews = i64::MAX / 2;
         world.step();
-        if !world.bench.alarms().is_empty() {
+        if !world.scene.wrongs().is_empty() {
             return;
         }
     }

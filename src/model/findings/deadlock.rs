@@ -85,21 +85,16 @@ fn in_circle(facts: &Facts, graph: &WaitFor<'_>, circle: &Circle) -> Finding {
             circle.since,
             certain
         ),
-        _ => ending!(
-            "{clients} in a circle over {locks}: {a} holds {a-has} and waits for {b-has}, {b} holds {b-has} and waits \
-             for {c-has}, and so on",
-            circle.since,
-            certain
-        ),
+        _ => ending!("{number} wait in a circle: {locks}", circle.since, certain),
     };
     let mut evidence = Sentence::new(words);
+    if links.len() > 3 {
+        let locks: Vec<Key> = (0..links.len()).map(held).collect();
+        evidence = evidence.with("number", Value::Count(links.len(), "lock")).with("locks", Value::Circle(locks));
+    }
     for (at, (name, has)) in [("a", "a-has"), ("b", "b-has"), ("c", "c-has")].into_iter().enumerate().take(links.len())
     {
         evidence = evidence.with(name, called(graph.client(links[at].client))).with(has, held(at));
-    }
-    if links.len() > 3 {
-        let locks: Vec<Key> = (0..links.len()).map(held).collect();
-        evidence = evidence.with("clients", Value::Count(links.len(), "client")).with("locks", locks);
     }
     evidence = evidence.with("age", age(facts, circle.since));
     // The leases by which locks of the circle are held; a client may wait with another one.

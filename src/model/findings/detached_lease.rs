@@ -42,36 +42,39 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_lease_that_a_put_took_off_is_found_in_a_queue_and_on_a_key_of_its_own() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/cron/lock", "h", 7)]);
-        assert_eq!(bench.codes("/jobs/a").join(" ") + &bench.codes("/cron/lock").join(" "), "single-key-lock");
-        bench.put("/jobs/a/20", "busy", 0);
-        bench.put("/cron/lock", "host-b", 0);
-        assert_eq!(bench.codes("/jobs/a"), ["detached-lease"], "and not a foreign key");
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/cron/lock", "h", 7)]);
+        assert_eq!(
+            scene.codes_of_lock("/jobs/a").join(" ") + &scene.codes_of_lock("/cron/lock").join(" "),
+            "single-key-lock"
+        );
+        scene.put("/jobs/a/20", 0, "busy");
+        scene.put("/cron/lock", 0, "host-b");
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["detached-lease"], "and not a foreign key");
         // Another value without a delete may be another client's, too.
         let codes = ["holder-without-lease", "stolen", "detached-lease", "single-key-lock"];
-        assert_eq!(bench.codes("/cron/lock"), codes);
-        let told = bench.told("detached-lease");
+        assert_eq!(scene.codes_of_lock("/cron/lock"), codes);
+        let told = scene.told("detached-lease");
         assert!(
             told.contains(&"/jobs/a/20 lost lease 20: created at revision 3, written at 5 without it".into()),
             "{told:?}"
         );
-        assert!(bench.remedies("detached-lease").contains(&"lockscope release /jobs/a /jobs/a/20".into()));
-        bench.put("/jobs/a/20", "", 0x20);
-        bench.delete(&["/cron/lock"]);
-        assert!(bench.told("detached-lease").is_empty(), "it has a lease again, and the other is gone");
+        assert!(scene.remedies("detached-lease").contains(&"lockscope release /jobs/a /jobs/a/20".into()));
+        scene.put("/jobs/a/20", 0x20, "");
+        scene.delete("/cron/lock");
+        assert!(scene.told("detached-lease").is_empty(), "it has a lease again, and the other is gone");
     }
 
     #[test]
     fn a_key_named_by_a_lease_tells_it_to_whoever_comes_later() {
         let key = "/jobs/a/2040a228242e2d06";
-        let mut bench = Bench::reading(&[(key, "", 0x2040_a228_242e_2d06)]);
-        bench.put(key, "", 0);
-        let later = bench.read_anew();
-        assert_eq!(later.codes("/jobs/a"), ["holder-without-lease", "detached-lease"]);
+        let mut scene = Scene::reading(&[(key, "", 0x2040_a228_242e_2d06)]);
+        scene.put(key, 0, "");
+        let later = scene.read_anew();
+        assert_eq!(later.codes_of_lock("/jobs/a"), ["holder-without-lease", "detached-lease"]);
         assert!(later.told("detached-lease")[0].contains("with a lease and written at 3 without"));
     }
 }

@@ -37,23 +37,23 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 #[cfg(test)]
 mod tests {
     use crate::domain::Timestamp;
-    use crate::model::findings::bench::{Bench, START};
+    use crate::model::findings::scene::{START, Scene};
 
     #[test]
     fn a_lease_that_falls_is_told_from_the_second_low_poll_on() {
-        let mut bench = Bench::reading(&[("/a/10", "", 0x10), ("/a/20", "", 0x20)]);
-        bench.ttl(0x10, 60, 30);
-        bench.ttl(0x10, 60, 30);
-        assert!(bench.codes("/a").is_empty(), "one moment is one poll");
-        bench.pass(1_000);
-        bench.ttl(0x10, 60, 29);
-        bench.pass(500);
+        let mut scene = Scene::reading(&[("/a/10", "", 0x10), ("/a/20", "", 0x20)]);
+        scene.ttl(0x10, 60, 30);
+        scene.ttl(0x10, 60, 30);
+        assert!(scene.codes_of_lock("/a").is_empty(), "one moment is one poll");
+        scene.pass(1_000);
+        scene.ttl(0x10, 60, 29);
+        scene.pass(500);
         let expected = "not renewed for 31s: frees in 28s of 1m00s; 1 waiter blocked";
-        assert_eq!(bench.told("holder-not-renewing"), [expected]);
-        let since = bench.findings("holder-not-renewing")[0].since.unwrap();
+        assert_eq!(scene.told("holder-not-renewing"), [expected]);
+        let since = scene.all("holder-not-renewing")[0].since.unwrap();
         assert_eq!((since.at, since.exact), (Timestamp(START - 30_000), false));
-        bench.pass(500);
-        bench.ttl(0x10, 60, 60);
-        assert!(bench.codes("/a").is_empty());
+        scene.pass(500);
+        scene.ttl(0x10, 60, 60);
+        assert!(scene.codes_of_lock("/a").is_empty());
     }
 }

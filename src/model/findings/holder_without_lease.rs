@@ -57,54 +57,54 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 mod tests {
     use crate::domain::KeyRange;
     use crate::event::Observation;
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_holder_without_a_lease_is_told_with_who_waits() {
-        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "", 0x20)]);
-        assert!(bench.codes("/vault/core/lock").is_empty());
-        bench.put("/vault/core/lock/10", "uuid", 0);
-        bench.pass(90_000);
+        let mut scene = Scene::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "", 0x20)]);
+        assert!(scene.codes_of_lock("/vault/core/lock").is_empty());
+        scene.put("/vault/core/lock/10", 0, "uuid");
+        scene.pass(90_000);
         let expected =
             "/vault/core/lock/10 has no lease: created at revision 2, holding for 1m30s at least; 1 waiter blocked";
-        assert_eq!(bench.told("holder-without-lease"), [expected]);
-        assert_eq!(bench.remedies("holder-without-lease"), ["lockscope release /vault/core/lock /vault/core/lock/10"]);
-        bench.delete(&["/vault/core/lock/10"]);
-        assert!(bench.told("holder-without-lease").is_empty());
+        assert_eq!(scene.told("holder-without-lease"), [expected]);
+        assert_eq!(scene.remedies("holder-without-lease"), ["lockscope release /vault/core/lock /vault/core/lock/10"]);
+        scene.delete("/vault/core/lock/10");
+        assert!(scene.told("holder-without-lease").is_empty());
     }
 
     #[test]
     fn a_lone_key_is_told_alike_by_who_saw_its_waiters_and_by_who_comes_later() {
-        let mut bench = Bench::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
-        assert_eq!(bench.codes("/jobs/nl"), ["holder-without-lease"]);
-        bench.delete(&["/jobs/nl/20"]);
-        let later = bench.read_anew();
-        assert_eq!(later.codes("/jobs/nl"), ["holder-without-lease"]);
-        assert_eq!(later.codes("/jobs/nl"), bench.codes("/jobs/nl"));
-        assert_eq!(later.remedies("holder-without-lease"), bench.remedies("holder-without-lease"));
-        bench.put("/jobs/nl/f040a2285077ba19", "", 0);
-        let later = bench.read_anew();
-        assert_eq!((bench.codes("/jobs/nl"), later.codes("/jobs/nl")), (Vec::new(), Vec::new()), "digests");
+        let mut scene = Scene::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
+        assert_eq!(scene.codes_of_lock("/jobs/nl"), ["holder-without-lease"]);
+        scene.delete("/jobs/nl/20");
+        let later = scene.read_anew();
+        assert_eq!(later.codes_of_lock("/jobs/nl"), ["holder-without-lease"]);
+        assert_eq!(later.codes_of_lock("/jobs/nl"), scene.codes_of_lock("/jobs/nl"));
+        assert_eq!(later.remedies("holder-without-lease"), scene.remedies("holder-without-lease"));
+        scene.put("/jobs/nl/f040a2285077ba19", 0, "");
+        let later = scene.read_anew();
+        assert_eq!((scene.codes_of_lock("/jobs/nl"), later.codes_of_lock("/jobs/nl")), (Vec::new(), Vec::new()), "digests");
     }
 
     #[test]
     fn a_lock_that_no_lease_leads_to_says_how_it_is_found_again() {
-        let mut bench = Bench::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
-        bench.observe(Observation::Scope(vec![KeyRange::prefix(b"/jobs/nl/")]));
-        assert!(bench.told("holder-without-lease")[0].ends_with("1 waiter blocked"));
-        bench.delete(&["/jobs/nl/20"]);
-        let told = bench.told("holder-without-lease");
+        let mut scene = Scene::reading(&[("/jobs/nl/694d82254d5fa305", "", 0), ("/jobs/nl/20", "", 0x20)]);
+        scene.observe(Observation::Scope(vec![KeyRange::prefix(b"/jobs/nl/")]));
+        assert!(scene.told("holder-without-lease")[0].ends_with("1 waiter blocked"));
+        scene.delete("/jobs/nl/20");
+        let told = scene.told("holder-without-lease");
         assert!(told[0].ends_with("no lease leads here: who comes later finds it only by its prefix"), "{told:?}");
     }
 
     #[test]
     fn who_waited_first_has_held_only_since_it_came_first() {
-        let mut bench = Bench::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
-        bench.put("/vault/core/lock/20", "uuid", 0);
-        bench.pass(90_000);
-        bench.delete(&["/vault/core/lock/10"]);
-        bench.pass(5_000);
-        let told = bench.told("holder-without-lease");
+        let mut scene = Scene::reading(&[("/vault/core/lock/10", "uuid", 0x10), ("/vault/core/lock/20", "uuid", 0x20)]);
+        scene.put("/vault/core/lock/20", 0, "uuid");
+        scene.pass(90_000);
+        scene.delete("/vault/core/lock/10");
+        scene.pass(5_000);
+        let told = scene.told("holder-without-lease");
         assert_eq!(
             told,
             ["/vault/core/lock/20 has no lease: created at revision 3, holding for 5s; 0 waiters blocked"]

@@ -56,36 +56,36 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
 #[cfg(test)]
 mod tests {
     use crate::model::Severity;
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn leases_that_were_forgotten_are_told_by_their_number() {
-        let mut bench = Bench::reading(&[("/a/1", "", 1)]);
-        bench.leases(1..=150);
+        let mut scene = Scene::reading(&[("/a/1", "", 1)]);
+        scene.leases(1..=150);
         for lease in 2..=150 {
             // Granted one after the other, and none is renewed.
-            bench.ttl(lease, 300, lease * 2 - 3);
+            scene.ttl(lease, 300, lease * 2 - 3);
         }
-        bench.ttl(1, 300, 1);
-        assert_eq!(bench.told("keyless-leases"), ["149 leases of 5m00s without keys, 90 of them not renewed"]);
-        let finding = &bench.findings("keyless-leases")[0];
+        scene.ttl(1, 300, 1);
+        assert_eq!(scene.told("keyless-leases"), ["149 leases of 5m00s without keys, 90 of them not renewed"]);
+        let finding = &scene.all("keyless-leases")[0];
         assert_eq!((finding.severity, finding.leases.len()), (Severity::Info, 16));
-        bench.pass(30_000);
+        scene.pass(30_000);
         for lease in 2..=150 {
-            bench.ttl(lease, 300, (lease * 2 - 33).max(1));
+            scene.ttl(lease, 300, (lease * 2 - 33).max(1));
         }
-        assert_eq!(bench.findings("keyless-leases")[0].severity, Severity::Warn);
-        bench.leases(1..=9);
-        assert!(bench.told("keyless-leases").is_empty());
+        assert_eq!(scene.all("keyless-leases")[0].severity, Severity::Warn);
+        scene.leases(1..=9);
+        assert!(scene.told("keyless-leases").is_empty());
     }
 
     #[test]
     fn idle_sessions_and_a_few_crashed_ones_are_not_leaked() {
-        let mut bench = Bench::reading(&[]);
-        bench.leases(1..=500);
+        let mut scene = Scene::reading(&[]);
+        scene.leases(1..=500);
         for lease in 1..=500 {
-            bench.ttl(lease, 5, if lease < 9 { 1 } else { 3 + lease % 2 });
+            scene.ttl(lease, 5, if lease < 9 { 1 } else { 3 + lease % 2 });
         }
-        assert!(bench.told("keyless-leases").is_empty());
+        assert!(scene.told("keyless-leases").is_empty());
     }
 }

@@ -62,7 +62,7 @@ fn evidence(lease: &Lease, lock: LockView<'_>) -> Sentence {
 #[cfg(test)]
 mod tests {
     use crate::domain::Timestamp;
-    use crate::model::findings::bench::{Bench, START};
+    use crate::model::findings::scene::{START, Scene};
 
     /// A `Lease` object: type and `spec`.
     fn object(spec: &[u8]) -> Vec<u8> {
@@ -84,16 +84,16 @@ mod tests {
     #[test]
     fn holder_and_times_are_those_of_the_value() {
         let name = "/registry/leases/kube-system/it";
-        let mut bench = Bench::reading(&[]);
-        bench.put_bytes(name, held(), 0);
+        let mut scene = Scene::reading(&[]);
+        scene.put(name, 0, held());
         let expected = "held by cp1, renewed 4s ago for 15s; it changed hands 7 times";
-        assert_eq!(bench.told("kubernetes-lease"), [expected]);
-        let since = bench.findings("kubernetes-lease")[0].since.unwrap();
+        assert_eq!(scene.told("kubernetes-lease"), [expected]);
+        let since = scene.all("kubernetes-lease")[0].since.unwrap();
         assert_eq!(since.at, Timestamp(START - 20_000));
-        bench.pass(20_000);
+        scene.pass(20_000);
         let expected = "held by cp1 until 9s ago: renewed 24s ago for 15s; it changed hands 7 times";
-        assert_eq!(bench.told("kubernetes-lease"), [expected]);
-        bench.put_bytes(name, object(b"\x0a\0\x28\x07"), 0);
-        assert_eq!(bench.told("kubernetes-lease"), ["released by its holder; it changed hands 7 times"]);
+        assert_eq!(scene.told("kubernetes-lease"), [expected]);
+        scene.put(name, 0, object(b"\x0a\0\x28\x07"));
+        assert_eq!(scene.told("kubernetes-lease"), ["released by its holder; it changed hands 7 times"]);
     }
 }

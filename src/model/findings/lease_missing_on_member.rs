@@ -52,25 +52,25 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
 mod tests {
     use crate::domain::{LeaseId, Member, MemberId, Status};
     use crate::event::Observation;
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_member_that_lost_a_lease_is_told_with_the_locks_on_it() {
-        let mut bench = Bench::reading(&[("/a/10", "", 0x10), ("/b/20", "", 0x20)]);
+        let mut scene = Scene::reading(&[("/a/10", "", 0x10), ("/b/20", "", 0x20)]);
         let urls = vec!["http://127.0.0.1:2379".to_owned()];
         let member = Member { id: MemberId(3), name: "c".into(), client_urls: urls, ..Member::default() };
-        bench.observe(Observation::Members(vec![member]));
-        bench.observe(Observation::Status { member: MemberId(3), answer: Ok(Status::default()) });
+        scene.observe(Observation::Members(vec![member]));
+        scene.observe(Observation::Status { member: MemberId(3), answer: Ok(Status::default()) });
         let missing = |ids: &[i64]| Observation::LeasesMissing {
             member: MemberId(3),
             leases: ids.iter().copied().map(LeaseId).collect(),
         };
-        bench.observe(missing(&[0x10, 0x99]));
-        assert_eq!((bench.codes("/a"), bench.codes("/b")), (vec!["lease-missing-on-member"], vec![]));
-        let told = bench.told("lease-missing-on-member");
+        scene.observe(missing(&[0x10, 0x99]));
+        assert_eq!((scene.codes_of_lock("/a"), scene.codes_of_lock("/b")), (vec!["lease-missing-on-member"], vec![]));
+        let told = scene.told("lease-missing-on-member");
         assert_eq!(told, ["member c does not know 1 lease that others know, such as 10"], "the other is gone");
-        assert_eq!(bench.remedies("lease-missing-on-member"), ["etcdctl --endpoints http://127.0.0.1:2379 lease list"]);
-        bench.observe(missing(&[]));
-        assert!(bench.told("lease-missing-on-member").is_empty());
+        assert_eq!(scene.remedies("lease-missing-on-member"), ["etcdctl --endpoints http://127.0.0.1:2379 lease list"]);
+        scene.observe(missing(&[]));
+        assert!(scene.told("lease-missing-on-member").is_empty());
     }
 }

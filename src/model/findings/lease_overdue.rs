@@ -48,22 +48,22 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 #[cfg(test)]
 mod tests {
     use crate::domain::Timestamp;
-    use crate::model::findings::bench::{Bench, START};
+    use crate::model::findings::scene::{START, Scene};
 
     #[test]
     fn a_lease_that_stays_beyond_its_time_is_overdue_and_a_moment_is_not() {
-        let mut bench = Bench::reading(&[("/a/10", "", 0x10), ("/a/20", "", 0x20)]);
+        let mut scene = Scene::reading(&[("/a/10", "", 0x10), ("/a/20", "", 0x20)]);
         for left in [0, -1] {
-            bench.ttl(0x10, 60, left);
-            bench.pass(1_000);
-            assert!(bench.told("lease-overdue").is_empty(), "{left}");
+            scene.ttl(0x10, 60, left);
+            scene.pass(1_000);
+            assert!(scene.told("lease-overdue").is_empty(), "{left}");
         }
-        bench.ttl(0x10, 60, -2);
-        bench.pass(500);
+        scene.ttl(0x10, 60, -2);
+        scene.pass(500);
         let expected = "lease 10 of 1m00s was overdue by 2s when asked 0.5s ago; 1 waiter blocked";
-        assert_eq!(bench.told("lease-overdue"), [expected]);
-        assert_eq!(bench.findings("lease-overdue")[0].since.map(|since| since.at), Some(Timestamp(START)));
-        bench.ttl(0x10, 60, 60);
-        assert!(bench.told("lease-overdue").is_empty());
+        assert_eq!(scene.told("lease-overdue"), [expected]);
+        assert_eq!(scene.all("lease-overdue")[0].since.map(|since| since.at), Some(Timestamp(START)));
+        scene.ttl(0x10, 60, 60);
+        assert!(scene.told("lease-overdue").is_empty());
     }
 }

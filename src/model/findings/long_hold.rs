@@ -81,67 +81,67 @@ const LEADERS: [&str; 3] = ["vault", "dolphinscheduler", "mayastor"];
 mod tests {
     use super::*;
     use crate::model::Diagnosis;
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
-    fn severity(bench: &Bench) -> Option<Severity> {
-        bench.findings("long-hold").first().map(|finding| finding.severity)
+    fn severity(scene: &Scene) -> Option<Severity> {
+        scene.all("long-hold").first().map(|finding| finding.severity)
     }
 
     #[test]
     fn longer_than_the_threshold_is_long_when_others_wait() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/b/10", "", 0x10)]);
-        bench.pass(14 * 60_000);
-        assert_eq!(severity(&bench), None);
-        bench.pass(60_000);
-        assert_eq!(severity(&bench), Some(Severity::Warn));
-        assert_eq!(bench.told("long-hold"), ["held for 15m at least; 1 waiter blocked"]);
-        bench.delete(&["/jobs/a/10"]);
-        assert_eq!(severity(&bench), None, "who holds now holds for a moment");
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/b/10", "", 0x10)]);
+        scene.pass(14 * 60_000);
+        assert_eq!(severity(&scene), None);
+        scene.pass(60_000);
+        assert_eq!(severity(&scene), Some(Severity::Warn));
+        assert_eq!(scene.told("long-hold"), ["held for 15m at least; 1 waiter blocked"]);
+        scene.delete("/jobs/a/10");
+        assert_eq!(severity(&scene), None, "who holds now holds for a moment");
     }
 
     #[test]
     fn several_times_the_median_is_worth_knowing() {
-        let mut bench = Bench::reading(&[]);
+        let mut scene = Scene::reading(&[]);
         for turn in 0..6 {
             let key = format!("/jobs/a/{:x}", 16 + turn);
-            bench.put(&key, "", 16 + turn);
-            bench.pass(4_000);
-            bench.delete(&[&key]);
+            scene.put(&key, 16 + turn, "");
+            scene.pass(4_000);
+            scene.delete(&key);
         }
-        bench.put("/jobs/a/40", "", 0x40);
-        bench.pass(20_000);
-        assert_eq!(severity(&bench), None);
-        bench.pass(1_000);
-        assert_eq!(severity(&bench), Some(Severity::Info));
-        assert_eq!(bench.told("long-hold"), ["held for 21s, 5 times its median of 4s in 6 holds; 0 waiters blocked"]);
+        scene.put("/jobs/a/40", 0x40, "");
+        scene.pass(20_000);
+        assert_eq!(severity(&scene), None);
+        scene.pass(1_000);
+        assert_eq!(severity(&scene), Some(Severity::Info));
+        assert_eq!(scene.told("long-hold"), ["held for 21s, 5 times its median of 4s in 6 holds; 0 waiters blocked"]);
     }
 
     #[test]
     fn a_client_that_renews_and_keeps_others_waiting_is_worth_knowing() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
-        bench.ttl(0x10, 30, 22);
-        bench.pass(10_000);
-        bench.ttl(0x10, 30, 28);
-        bench.pass(9_000);
-        assert_eq!(severity(&bench), None);
-        bench.ttl(0x10, 30, 29);
-        bench.pass(1_000);
-        assert_eq!(severity(&bench), Some(Severity::Info));
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+        scene.ttl(0x10, 30, 22);
+        scene.pass(10_000);
+        scene.ttl(0x10, 30, 28);
+        scene.pass(9_000);
+        assert_eq!(severity(&scene), None);
+        scene.ttl(0x10, 30, 29);
+        scene.pass(1_000);
+        assert_eq!(severity(&scene), Some(Severity::Info));
         let told = "held for 20s at least by a client that renews and does not let go; 1 waiter blocked";
-        assert_eq!(bench.told("long-hold"), [told]);
-        bench.delete(&["/jobs/a/20"]);
-        assert_eq!(severity(&bench), None, "nobody waits");
+        assert_eq!(scene.told("long-hold"), [told]);
+        scene.delete("/jobs/a/20");
+        assert_eq!(severity(&scene), None, "nobody waits");
     }
 
     #[test]
     fn who_watches_for_a_short_time_is_told_of_those_who_wait_all_the_time() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
-        bench.ttl(0x10, 30, 22);
-        bench.pass(6_000);
-        bench.ttl(0x10, 30, 28);
-        bench.pass(5_700);
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+        scene.ttl(0x10, 30, 22);
+        scene.pass(6_000);
+        scene.ttl(0x10, 30, 28);
+        scene.pass(5_700);
         let found = |thresholds: &Thresholds| {
-            let diagnosis = Diagnosis::of(bench.model.live(), thresholds);
+            let diagnosis = Diagnosis::of(scene.model.live(), thresholds);
             diagnosis.findings().iter().any(|finding| finding.code == "long-hold")
         };
         let usual = Thresholds::default();
@@ -152,13 +152,13 @@ mod tests {
 
     #[test]
     fn a_leader_may_lead_for_years() {
-        let mut bench = Bench::reading(&[
+        let mut scene = Scene::reading(&[
             ("/ctl/election/10", "host-a", 0x10),
             ("/ctl/election/20", "host-b", 0x20),
             ("/app/leader/30", "", 0x30),
             ("/app/leader/40", "", 0x40),
         ]);
-        bench.pass(24 * 60 * 60_000);
-        assert_eq!(severity(&bench), None);
+        scene.pass(24 * 60 * 60_000);
+        assert_eq!(severity(&scene), None);
     }
 }

@@ -30,15 +30,15 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_lease_of_ten_minutes_is_long_and_one_of_five_is_not() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/b/20", "", 0x20)]);
-        bench.ttl(0x10, 600, 590);
-        bench.ttl(0x20, 300, 290);
-        assert_eq!((bench.codes("/jobs/a"), bench.codes("/jobs/b")), (vec!["long-ttl"], vec![]));
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/b/20", "", 0x20)]);
+        scene.ttl(0x10, 600, 590);
+        scene.ttl(0x20, 300, 290);
+        assert_eq!((scene.codes_of_lock("/jobs/a"), scene.codes_of_lock("/jobs/b")), (vec!["long-ttl"], vec![]));
         let told = ["lease 10 of 10m: a crash of its client blocks for that long; 0 waiters"];
-        assert_eq!(bench.told("long-ttl"), told);
+        assert_eq!(scene.told("long-ttl"), told);
     }
 }

@@ -57,51 +57,51 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     /// Leaders who lead for a while each, with a pause between them; the last is gone.
-    fn led(each: i64, pause: i64) -> Bench {
-        let mut bench = Bench::reading(&[]);
+    fn led(each: i64, pause: i64) -> Scene {
+        let mut scene = Scene::reading(&[]);
         for turn in 0..10 {
             let key = format!("/app/leader/{:x}", 16 + turn);
-            bench.put(&key, "host", 16 + turn);
-            bench.pass(each);
-            bench.delete(&[&key]);
-            bench.pass(if turn < 9 { pause } else { 0 });
+            scene.put(&key, 16 + turn, "host");
+            scene.pass(each);
+            scene.delete(&key);
+            scene.pass(if turn < 9 { pause } else { 0 });
         }
-        bench
+        scene
     }
 
     #[test]
     fn nobody_leads_for_longer_than_ever() {
-        let mut bench = led(120_000, 5_000);
-        bench.pass(59_000);
-        assert!(bench.told("no-holder").is_empty());
-        bench.pass(1_000);
+        let mut scene = led(120_000, 5_000);
+        scene.pass(59_000);
+        assert!(scene.told("no-holder").is_empty());
+        scene.pass(1_000);
         let told = ["free for 1m00s; held 91 % of the last 21m, and never free for more than 5s before"];
-        assert_eq!(bench.told("no-holder"), told);
-        bench.put("/app/leader/99", "host", 0x99);
-        assert!(bench.told("no-holder").is_empty());
+        assert_eq!(scene.told("no-holder"), told);
+        scene.put("/app/leader/99", 0x99, "host");
+        assert!(scene.told("no-holder").is_empty());
     }
 
     #[test]
     fn what_is_free_for_long_is_usual_in_the_end() {
-        let mut bench = led(120_000, 5_000);
-        bench.pass(10 * 60_000);
-        assert!(bench.told("no-holder").is_empty());
+        let mut scene = led(120_000, 5_000);
+        scene.pass(10 * 60_000);
+        assert!(scene.told("no-holder").is_empty());
     }
 
     #[test]
     fn a_queue_that_has_no_more_work_is_no_finding() {
-        let mut bench = Bench::reading(&[]);
+        let mut scene = Scene::reading(&[]);
         for turn in 0..800 {
             let key = format!("/jobs/a/{:x}", 16 + turn);
-            bench.put(&key, "", 16 + turn);
-            bench.pass(1_000);
-            bench.delete(&[&key]);
-            bench.pass(50);
+            scene.put(&key, 16 + turn, "");
+            scene.pass(1_000);
+            scene.delete(&key);
+            scene.pass(50);
         }
-        bench.pass(70_000);
-        assert!(bench.told("no-holder").is_empty());
+        scene.pass(70_000);
+        assert!(scene.told("no-holder").is_empty());
     }
 }

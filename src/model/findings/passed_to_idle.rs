@@ -49,36 +49,36 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     /// The waiter's lease was renewed last so many seconds before it got the lock.
-    fn passed(before: i64) -> Bench {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/a/30", "", 0x30)]);
+    fn passed(before: i64) -> Scene {
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/a/30", "", 0x30)]);
         for second in 0..60 {
-            bench.pass(1_000);
+            scene.pass(1_000);
             if second == 30 {
-                bench.delete(&["/jobs/a/10"]);
-                bench.ttl(0x10, 60, 60);
+                scene.delete("/jobs/a/10");
+                scene.ttl(0x10, 60, 60);
             }
             let unrenewed = second - (30 - before);
-            bench.ttl(0x20, 60, if unrenewed < 0 { 60 - second % 4 } else { 60 - unrenewed });
-            bench.ttl(0x30, 60, 60 - second % 20);
+            scene.ttl(0x20, 60, if unrenewed < 0 { 60 - second % 4 } else { 60 - unrenewed });
+            scene.ttl(0x30, 60, 60 - second % 20);
         }
-        bench
+        scene
     }
 
     #[test]
     fn who_did_not_renew_when_it_got_the_lock_is_idle() {
-        let bench = passed(25);
-        assert_eq!(bench.codes("/jobs/a"), ["passed-to-idle", "holder-not-renewing"]);
+        let scene = passed(25);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["passed-to-idle", "holder-not-renewing"]);
         let expected =
             "/jobs/a/20 got the lock 29s ago and was not renewed for 54s by now; frees in 6s, 1 waiter blocked";
-        assert_eq!(bench.told("passed-to-idle"), [expected]);
-        assert_eq!(bench.remedies("passed-to-idle"), ["lockscope revoke 20"]);
+        assert_eq!(scene.told("passed-to-idle"), [expected]);
+        assert_eq!(scene.remedies("passed-to-idle"), ["lockscope revoke 20"]);
     }
 
     #[test]
     fn who_died_after_it_got_the_lock_is_not() {
-        assert_eq!(passed(1).codes("/jobs/a"), ["holder-not-renewing"]);
+        assert_eq!(passed(1).codes_of_lock("/jobs/a"), ["holder-not-renewing"]);
     }
 }

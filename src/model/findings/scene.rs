@@ -6,19 +6,23 @@ use crate::domain::{
     Alarm, AlarmKind, ClusterId, KeyEvent, KeyRange, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision,
     Status, Term, Timestamp,
 };
+use crate::effect::Effect;
 use crate::event::{Change, Event, LeaseTtl, LinkState, ListPage, NoStatus, Observation, Stamped};
 use crate::model::{Diagnosis, Facts, Finding, Model, Severity, Ui};
 use crate::update::update;
 use crate::view::text::{command, sentence};
 
 use super::Thresholds;
-use super::bench::put_over;
+
+/// When it begins, in milliseconds.
+pub const START: i64 = 1_000_000_000;
 
 /// The cluster.
 pub struct Scene {
     pub model: Model,
     now: Timestamp,
     revision: i64,
+    term: Term,
     keys: BTreeMap<String, KeyValue>,
 }
 
@@ -43,11 +47,34 @@ impl Scene {
         Self::of(&["a", "b", "c"])
     }
 
+    fn new() -> Self {
+        let model = Model::new(Facts::new(200), Ui::default());
+        Self { model, now: Timestamp(START), revision: 1, term: Term(4), keys: BTreeMap::new() }
+    }
+
+    /// Keys with their leases and values that were put in this order before anybody looked; nothing
+    /// is told of members.
+    pub fn reading(keys: &[(&str, &str, i64)]) -> Self {
+        let mut scene = Self::new();
+        for (key, value, lease) in keys {
+            scene.change(key, *lease, value.as_bytes());
+        }
+        scene.read_anew()
+    }
+
+    /// The same keys as somebody sees them who comes now.
+    pub fn read_anew(&self) -> Self {
+        let mut scene = Self { keys: self.keys.clone(), model: Self::new().model, ..*self };
+        scene.link(LinkState::Live { endpoint: "http://a:1".into() });
+        scene.observe(Observation::Scope(vec![KeyRange::prefix(b"")]));
+        scene.list_at(scene.revision);
+        scene
+    }
+
     /// Members of these names with the first for the leader, all of them well. One named learner is
     /// one.
     pub fn of(names: &[&str]) -> Self {
-        let model = Model::new(Facts::new(200), Ui::default());
-        let mut scene = Self { model, now: Timestamp(1_700_000_000_000), revision: 1, keys: BTreeMap::new() };
+        let mut scene = Self::new();
         scene.observe(Observation::Cluster(ClusterId(1)));
         scene.link(LinkState::Live { endpoint: "http://a:1".into() });
         scene.observe(Observation::Scope(vec![KeyRange::prefix(b"")]));
@@ -69,9 +96,15 @@ impl Scene {
         update(&mut self.model, Event::Observed(Stamped { at: self.now, what }));
     }
 
-    pub fn pass(&mut self, ms: i64) {
+    /// Lets time pass; the leases that are to be asked now.
+    pub fn pass(&mut self, ms: i64) -> Vec<LeaseId> {
         self.now = self.now + Millis(ms);
-        update(&mut self.model, Event::Tick(self.now));
+        let effects = update(&mut self.model, Event::Tick(self.now));
+        let asked = effects.into_iter().map(|effect| match effect {
+            Effect::PollLeases(ids) => ids,
+            _ => Vec::new(),
+        });
+        asked.flatten().collect()
     }
 
     pub const fn now(&self) -> Timestamp {
@@ -102,20 +135,45 @@ impl Scene {
     }
 
     /// A client puts a key, on this lease or on none.
-    pub fn put(&mut self, key: &str, lease: i64, value: &str) {
+    pub fn put(&mut self, key: &str, lease: i64, value: impl AsRef<[u8]>) {
+        let kv = self.change(key, lease, value.as_ref());
+        let revision = kv.mod_revision;
+        self.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
+    }
+
+    /// What a put makes of a key that is there, or is not.
+    fn change(&mut self, key: &str, lease: i64, value: &[u8]) -> KeyValue {
         self.revision += 1;
         let revision = Revision(self.revision);
-        let kv = put_over(self.keys.get(key), key, value.into(), lease, revision);
+        let known = self.keys.get(key);
+        let kv = KeyValue {
+            key: key.into(),
+            value: value.to_vec(),
+            create_revision: known.map_or(revision, |kv| kv.create_revision),
+            mod_revision: revision,
+            version: known.map_or(1, |kv| kv.version + 1),
+            lease: LeaseId(lease),
+        };
         self.keys.insert(key.into(), kv.clone());
-        self.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
+        kv
     }
 
     /// A key goes.
     pub fn delete(&mut self, key: &str) {
         self.revision += 1;
-        self.keys.remove(key);
-        let event = KeyEvent::Delete { key: key.into(), previous: None };
+        let previous = self.keys.remove(key);
+        let event = KeyEvent::Delete { key: key.into(), previous };
         self.observe(Observation::Watched(vec![Change { revision: Revision(self.revision), event }]));
+    }
+
+    /// Lists leases.
+    pub fn leases(&mut self, ids: impl IntoIterator<Item = i64>) {
+        self.observe(Observation::LeaseList(ids.into_iter().map(LeaseId).collect()));
+    }
+
+    /// Another leader answers from now on.
+    pub const fn elect(&mut self) {
+        self.term.0 += 1;
     }
 
     /// Everything is read anew, at this revision.
@@ -127,8 +185,8 @@ impl Scene {
     }
 
     pub fn ttl(&mut self, lease: i64, granted: i64, remaining: i64) {
-        let lease = LeaseId(lease);
-        self.observe(Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None, term: Term(4) }));
+        let (lease, term) = (LeaseId(lease), self.term);
+        self.observe(Observation::LeaseTtl(LeaseTtl { lease, granted, remaining, keys: None, term }));
     }
 
     /// A lease does not exist any more.
@@ -158,6 +216,27 @@ impl Scene {
     /// The codes of what is worth knowing, sorted.
     pub fn infos(&self) -> Vec<&'static str> {
         codes(&self.findings(), |severity| severity == Severity::Info)
+    }
+
+    /// The codes of a lock, the gravest first.
+    pub fn codes_of_lock(&self, lock: &str) -> Vec<&'static str> {
+        self.diagnosis(Thresholds::default()).codes(lock.as_bytes())
+    }
+
+    /// All that is wrong, in words; what is only worth knowing is not among them.
+    pub fn wrongs(&self) -> Vec<String> {
+        let told = |finding: &Finding| format!("{}: {}", finding.code, sentence(&finding.evidence));
+        self.findings().iter().filter(|finding| finding.severity > Severity::Info).map(told).collect()
+    }
+
+    /// The evidence of all findings of a rule.
+    pub fn told(&self, code: &str) -> Vec<String> {
+        self.all(code).iter().map(|finding| sentence(&finding.evidence)).collect()
+    }
+
+    /// The remedies of all findings of a rule.
+    pub fn remedies(&self, code: &str) -> Vec<String> {
+        self.all(code).iter().map(|finding| command(&finding.remedy)).collect()
     }
 
     /// All findings of a rule.

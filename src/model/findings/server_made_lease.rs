@@ -65,31 +65,31 @@ fn is_server_made(key: KeyView<'_>) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_lease_of_a_minute_that_was_never_renewed_is_the_servers() {
-        let mut bench = Bench::reading(&[]);
-        bench.put("/jobs/a/10", "", 0x10);
+        let mut scene = Scene::reading(&[]);
+        scene.put("/jobs/a/10", 0x10, "");
         for second in 1..=40 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 60, 60 - second);
+            scene.pass(1_000);
+            scene.ttl(0x10, 60, 60 - second);
         }
-        assert_eq!(bench.codes("/jobs/a"), ["holder-not-renewing", "server-made-lease"]);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["holder-not-renewing", "server-made-lease"]);
         let expected =
             "/jobs/a/10 holds on lease 10 of 60 s, granted 40s ago and never renewed: it goes in 20s; 0 waiters";
-        assert_eq!(bench.told("server-made-lease"), [expected]);
-        assert_eq!(bench.remedies("server-made-lease"), ["etcdctl lease keep-alive -- 10"]);
+        assert_eq!(scene.told("server-made-lease"), [expected]);
+        assert_eq!(scene.remedies("server-made-lease"), ["etcdctl lease keep-alive -- 10"]);
     }
 
     #[test]
     fn a_client_that_renewed_and_died_made_its_own() {
-        let mut bench = Bench::reading(&[]);
-        bench.put("/jobs/a/10", "", 0x10);
+        let mut scene = Scene::reading(&[]);
+        scene.put("/jobs/a/10", 0x10, "");
         for second in 1..=70 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 60, if second < 30 { 60 - second % 20 } else { 80 - second });
+            scene.pass(1_000);
+            scene.ttl(0x10, 60, if second < 30 { 60 - second % 20 } else { 80 - second });
         }
-        assert_eq!(bench.codes("/jobs/a"), ["holder-not-renewing"]);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["holder-not-renewing"]);
     }
 }

@@ -54,11 +54,11 @@ fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn a_session_that_holds_two_locks_is_shared_and_one_that_waits_twice_is_not() {
-        let mut bench = Bench::reading(&[
+        let mut scene = Scene::reading(&[
             ("/a/10", "", 0x10),
             ("/b/10", "", 0x10),
             ("/b/20", "", 0x20),
@@ -66,9 +66,9 @@ mod tests {
             ("/c/20", "", 0x20),
             ("/svc/nodes/n1", "10.0.0.1:80", 0x30),
         ]);
-        assert_eq!(bench.told("shared-lease"), ["lease 10 has keys of 2 locks: /a, /b"]);
-        assert_eq!((bench.codes("/a"), bench.codes("/c")), (vec!["shared-lease"], vec![]));
-        bench.delete(&["/b/10"]);
-        assert_eq!(bench.told("shared-lease"), ["lease 20 has keys of 2 locks: /b, /c"], "it holds one of them now");
+        assert_eq!(scene.told("shared-lease"), ["lease 10 has keys of 2 locks: /a, /b"]);
+        assert_eq!((scene.codes_of_lock("/a"), scene.codes_of_lock("/c")), (vec!["shared-lease"], vec![]));
+        scene.delete("/b/10");
+        assert_eq!(scene.told("shared-lease"), ["lease 20 has keys of 2 locks: /b, /c"], "it holds one of them now");
     }
 }

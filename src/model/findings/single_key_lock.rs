@@ -54,17 +54,17 @@ fn of_lock(lock: LockView<'_>, granted: Option<Millis>, alike: usize) -> Finding
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     #[test]
     fn leases_of_the_holders_time_without_keys_hint_at_waiters() {
-        let mut bench = Bench::reading(&[("/cron/lock", "host-a", 1), ("/db/lock", "host-b", 2)]);
-        assert_eq!(bench.told("single-key-lock"), ["one key and no queue: waiters cannot be seen"; 2]);
-        bench.leases(1..=5);
+        let mut scene = Scene::reading(&[("/cron/lock", "host-a", 1), ("/db/lock", "host-b", 2)]);
+        assert_eq!(scene.told("single-key-lock"), ["one key and no queue: waiters cannot be seen"; 2]);
+        scene.leases(1..=5);
         for (lease, granted) in [(1, 30), (2, 10), (3, 30), (4, 30), (5, 60)] {
-            bench.ttl(lease, granted, granted);
+            scene.ttl(lease, granted, granted);
         }
-        let mut told = bench.told("single-key-lock");
+        let mut told = scene.told("single-key-lock");
         told.sort();
         let hint = "one key and no queue; 2 leases of 30s without keys may be of those who wait";
         assert_eq!(told, ["one key and no queue: waiters cannot be seen", hint].map(String::from));

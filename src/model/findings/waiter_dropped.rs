@@ -33,50 +33,50 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
 
 #[cfg(test)]
 mod tests {
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
     /// A queue of two whose waiter is not renewed any more.
-    fn falling() -> Bench {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+    fn falling() -> Scene {
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
         for second in 0..10 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 10, 10 - second % 3);
-            bench.ttl(0x20, 10, 9 - second);
+            scene.pass(1_000);
+            scene.ttl(0x10, 10, 10 - second % 3);
+            scene.ttl(0x20, 10, 9 - second);
         }
-        bench
+        scene
     }
 
     #[test]
     fn a_waiter_whose_lease_ran_out_is_told_for_some_minutes() {
-        let mut bench = falling();
-        bench.pass(500);
-        bench.delete(&["/jobs/a/20"]);
-        bench.ttl(0x20, 0, -1);
-        bench.pass(2_000);
-        bench.ttl(0x10, 10, 10);
-        assert_eq!(bench.codes("/jobs/a"), ["waiter-dropped"]);
-        let told = bench.told("waiter-dropped");
+        let mut scene = falling();
+        scene.pass(500);
+        scene.delete("/jobs/a/20");
+        scene.ttl(0x20, 0, -1);
+        scene.pass(2_000);
+        scene.ttl(0x10, 10, 10);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["waiter-dropped"]);
+        let told = scene.told("waiter-dropped");
         assert_eq!(told, ["/jobs/a/20 fell out of the queue 2s ago: lease 20 ran out; 1 waiter lately"]);
-        bench.pass(5 * 60_000);
-        assert!(bench.codes("/jobs/a").is_empty());
+        scene.pass(5 * 60_000);
+        assert!(scene.codes_of_lock("/jobs/a").is_empty());
     }
 
     #[test]
     fn who_gives_up_by_itself_is_no_finding() {
         // It deletes its key and keeps its lease.
-        let mut bench = falling();
-        bench.delete(&["/jobs/a/20"]);
-        bench.ttl(0x20, 10, 0);
-        assert!(bench.told("waiter-dropped").is_empty());
+        let mut scene = falling();
+        scene.delete("/jobs/a/20");
+        scene.ttl(0x20, 10, 0);
+        assert!(scene.told("waiter-dropped").is_empty());
         // It closes its session, which revokes a lease that it kept, shortly before a renewal.
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20)]);
         for second in 0..9 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 2, 1);
-            bench.ttl(0x20, 2, i64::from(second % 3 > 0));
+            scene.pass(1_000);
+            scene.ttl(0x10, 2, 1);
+            scene.ttl(0x20, 2, i64::from(second % 3 > 0));
         }
-        bench.delete(&["/jobs/a/20"]);
-        bench.ttl(0x20, 0, -1);
-        assert!(bench.told("waiter-dropped").is_empty());
+        scene.delete("/jobs/a/20");
+        scene.ttl(0x20, 0, -1);
+        assert!(scene.told("waiter-dropped").is_empty());
     }
 }

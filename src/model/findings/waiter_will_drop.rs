@@ -102,51 +102,51 @@ impl Left {
 #[cfg(test)]
 mod tests {
     use crate::domain::LeaseId;
-    use crate::model::findings::bench::Bench;
+    use crate::model::findings::scene::Scene;
 
-    fn three() -> Bench {
-        Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/a/30", "", 0x30)])
+    fn three() -> Scene {
+        Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/a/30", "", 0x30)])
     }
 
     #[test]
     fn a_waiter_that_is_not_renewed_drops_before_a_holder_that_is() {
-        let mut bench = three();
+        let mut scene = three();
         for second in 0..25 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 90, 90 - second % 30);
-            bench.ttl(0x20, 90, 70 - second);
-            bench.ttl(0x30, 90, 90 - second % 30);
+            scene.pass(1_000);
+            scene.ttl(0x10, 90, 90 - second % 30);
+            scene.ttl(0x20, 90, 70 - second);
+            scene.ttl(0x30, 90, 90 - second % 30);
         }
-        assert_eq!(bench.codes("/jobs/a"), ["waiter-will-drop"]);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["waiter-will-drop"]);
         let expected = "/jobs/a/20 drops out in 46s, not renewed for 44s; the holder has 1m06s, 1 waiter in all";
-        assert_eq!(bench.told("waiter-will-drop"), [expected]);
-        assert_eq!(bench.remedies("waiter-will-drop"), ["etcdctl lease keep-alive --once -- 20"]);
-        assert_eq!(bench.findings("waiter-will-drop")[0].leases, [LeaseId(0x20)]);
-        bench.pass(1_000);
-        bench.ttl(0x20, 90, 90);
-        assert_eq!(bench.codes("/jobs/a"), [""; 0]);
+        assert_eq!(scene.told("waiter-will-drop"), [expected]);
+        assert_eq!(scene.remedies("waiter-will-drop"), ["etcdctl lease keep-alive --once -- 20"]);
+        assert_eq!(scene.all("waiter-will-drop")[0].leases, [LeaseId(0x20)]);
+        scene.pass(1_000);
+        scene.ttl(0x20, 90, 90);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), [""; 0]);
     }
 
     #[test]
     fn a_holder_that_ends_first_lets_the_waiter_in() {
-        let mut bench = three();
+        let mut scene = three();
         for second in 0..9 {
-            bench.pass(1_000);
-            bench.ttl(0x10, 90, 20 - second);
-            bench.ttl(0x20, 90, 30 - second);
+            scene.pass(1_000);
+            scene.ttl(0x10, 90, 20 - second);
+            scene.ttl(0x20, 90, 30 - second);
         }
-        assert_eq!(bench.codes("/jobs/a"), ["holder-not-renewing"]);
+        assert_eq!(scene.codes_of_lock("/jobs/a"), ["holder-not-renewing"]);
     }
 
     #[test]
     fn nothing_is_said_while_the_holder_is_not_known_and_much_when_it_has_no_lease() {
-        let mut bench = Bench::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/b/9f", "", 0)]);
-        bench.put("/jobs/b/20", "", 0x20);
+        let mut scene = Scene::reading(&[("/jobs/a/10", "", 0x10), ("/jobs/a/20", "", 0x20), ("/jobs/b/9f", "", 0)]);
+        scene.put("/jobs/b/20", 0x20, "");
         for second in 0..3 {
-            bench.pass(1_000);
-            bench.ttl(0x20, 90, 30 - second);
+            scene.pass(1_000);
+            scene.ttl(0x20, 90, 30 - second);
         }
-        assert!(bench.codes("/jobs/a").is_empty());
-        assert!(bench.told("waiter-will-drop")[0].ends_with("the holder never lets go by itself, 1 waiter in all"));
+        assert!(scene.codes_of_lock("/jobs/a").is_empty());
+        assert!(scene.told("waiter-will-drop")[0].ends_with("the holder never lets go by itself, 1 waiter in all"));
     }
 }

@@ -6,7 +6,8 @@ use crate::domain::escape::escape;
 use crate::domain::play::{Ill, Order};
 use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::write::{Write, WriteResult};
-use crate::domain::{Length, Millis, Timestamp};
+use crate::domain::{Length, Millis, Revision, Timestamp};
+use crate::input::SeekTo;
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
 
@@ -128,6 +129,64 @@ pub enum Notice {
     LeadsAlready,
     /// No alarm is raised.
     NoAlarm,
+    /// What is over needs no attention any more.
+    Dismissed,
+    /// Nothing that needs attention is over.
+    NothingToDismiss,
+    /// The replay went to a place that is not quite the one that was asked for, or is a revision.
+    Landed(Landed),
+}
+
+/// Where a replay came to stand, and why there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Landed {
+    /// At the revision that was asked for.
+    AtRevision(Revision),
+    /// Nothing was observed at the revision asked for: at the next one of which something was.
+    Between {
+        /// What was asked for.
+        asked: Revision,
+        /// The revision of the observation before.
+        before: Revision,
+        /// Where it is.
+        at: Revision,
+    },
+    /// Nothing was observed yet at the revision asked for: at the first of all.
+    First {
+        /// What was asked for.
+        asked: Revision,
+        /// Where it is.
+        at: Revision,
+    },
+    /// The recording ends before the place asked for.
+    Beyond {
+        /// What was asked for.
+        asked: SeekTo,
+        /// The revision it ends at.
+        at: Revision,
+    },
+    /// The recording begins after the place asked for.
+    BeforeStart,
+}
+
+impl fmt::Display for Landed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtRevision(at) => write!(f, "at revision {at}"),
+            Self::Between { asked, before, at } => write!(
+                f,
+                "at revision {at}: of {asked} nothing is recorded, as it changed nothing that was watched; before is {before}"
+            ),
+            Self::First { asked, at } => {
+                write!(f, "at revision {at}, the first in the recording; {asked} is before it")
+            }
+            Self::Beyond { asked: SeekTo::Revision(asked), at } => {
+                write!(f, "at the end, revision {at}: the recording ends before revision {asked}")
+            }
+            Self::Beyond { at, .. } => write!(f, "at the end, revision {at}: the recording ends before that time"),
+            Self::BeforeStart => f.write_str("at the start: the recording begins after that time"),
+        }
+    }
 }
 
 impl Toast {
@@ -187,6 +246,9 @@ impl Notice {
             | Self::CommandCopied
             | Self::WriteGoesOn
             | Self::LeadsAlready
+            | Self::Dismissed
+            | Self::NothingToDismiss
+            | Self::Landed(_)
             | Self::NoWay(_) => false,
         }
     }
@@ -201,6 +263,9 @@ impl fmt::Display for Notice {
             Self::NoLock(name) => write!(f, "no lock `{name}`"),
             Self::NothingToOpen => f.write_str("no lock to open here"),
             Self::Theme(name) => write!(f, "theme {name}"),
+            Self::Dismissed => f.write_str("dismissed: the history keeps it, and what happens anew is told again"),
+            Self::NothingToDismiss => f.write_str("nothing in Attention is over: what is there goes when it is mended"),
+            Self::Landed(landed) => landed.fmt(f),
             Self::Mouse(true) => f.write_str("mouse on: click and scroll"),
             Self::Mouse(false) => f.write_str("mouse left to the terminal: select text; m takes it back"),
             Self::Refresh(period) => write!(f, "refresh every {} s", period.secs()),

@@ -69,8 +69,8 @@ enum Journey {
     Time(Timestamp),
     /// Behind so many observations.
     Count(u64),
-    /// Behind the observation that told of this revision.
-    Revision(Revision),
+    /// Behind the observation that told of this revision; the revision before that.
+    Revision(Revision, Revision),
     /// Behind the observation that tells of another revision than this.
     Other(Revision),
     /// Before the observation that told of this revision.
@@ -89,6 +89,15 @@ pub enum Went {
     On,
     /// It came where it was to come; this is the time there.
     Arrived(Timestamp),
+    /// It came to a revision or, where nothing was observed of that, to the next one.
+    Reached {
+        /// The time there.
+        at: Timestamp,
+        /// The revision that was asked for.
+        asked: Revision,
+        /// The revision before the observation that led there; 0 when it is the first of all.
+        before: Revision,
+    },
     /// The recording ended before; this is the time there.
     Ended(Timestamp),
     /// What was looked for is not there.
@@ -210,7 +219,7 @@ impl Player {
                 if facts.link.revision >= revision {
                     self.back_to(facts, |kept| kept.facts.link.revision < revision)?;
                 }
-                self.journey = Some(Journey::Revision(revision));
+                self.journey = Some(Journey::Revision(revision, Revision(0)));
             }
             Goal::End => self.journey = Some(Journey::End),
         }
@@ -286,7 +295,13 @@ impl Player {
         let Some(journey) = &mut self.journey else { return Ok(Went::Arrived(at)) };
         let arrived = match journey {
             Journey::Count(goal) => count >= *goal,
-            Journey::Revision(goal) => facts.link.revision >= *goal,
+            Journey::Revision(asked, before) => {
+                if facts.link.revision >= *asked {
+                    return Ok(Went::Reached { at, asked: *asked, before: *before });
+                }
+                *before = facts.link.revision;
+                false
+            }
             Journey::Other(revision) => facts.link.revision != *revision,
             Journey::Find { text, from, .. } => {
                 let found = happens_to(facts, *from, text);

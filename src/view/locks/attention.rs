@@ -1,24 +1,29 @@
 //! What wants attention: the diagnosis, a line for each thing it is about.
 //!
-//! Findings about one lock share a line, which names every rule by its code; the worst comes
-//! first. The lines are as wide as the panel, the panel as high as the trouble wants it.
+//! Findings about one lock share a row: what is the matter in words and since when comes first,
+//! the codes of the rules last, where there is room. The worst comes first. What is too long goes
+//! on below for the selected lock, and for others where rows are to spare.
 
 use hashbrown::HashMap;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::{Key, LeaseId, MemberId};
+use crate::domain::{Key, LeaseId, MemberId, Value};
 use crate::input::{Pane, Target};
 use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::leases::position;
-use crate::view::text::{Cut, escape, fit_bytes, sentence, width};
+use crate::view::text::{Cut, duration, escape, fit_bytes, quantity, sentence, split_at_width, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
 /// The fewest columns of a name.
 const ABOUT: usize = 8;
+/// How far the second line of a row stands in.
+const INDENT: usize = 4;
+/// How many rows are measured at most: no panel is higher.
+const MEASURED: usize = 100;
 
 /// One line: what is known of one lock, member or lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +34,7 @@ pub struct Note {
     pub about: Key,
     /// The codes of the rules that found it, the worst first.
     pub codes: Vec<&'static str>,
-    /// What is the matter, with the numbers.
+    /// What is the matter, with the numbers, and since when.
     pub text: String,
     /// Where a click leads.
     pub target: Option<Target>,
@@ -40,10 +45,14 @@ pub struct Note {
 pub struct Attention {
     /// The lines, the worst first.
     notes: Vec<Note>,
-    /// How many errors and warnings there are.
-    troubles: usize,
+    /// How many errors there are.
+    errors: usize,
+    /// How many warnings.
+    warnings: usize,
     /// How many things are only worth knowing.
     infos: usize,
+    /// Whether something is among them that is over and can be taken away.
+    passing: bool,
 }
 
 impl Attention {
@@ -67,12 +76,14 @@ impl Attention {
                 severity: finding.severity,
                 about: about.name(facts),
                 codes: vec![finding.code],
-                text: sentence(&finding.evidence),
+                text: evidence(finding, facts),
                 target: about.target(),
             });
         }
-        let infos = diagnosis.findings().iter().filter(|finding| finding.severity == Severity::Info).count();
-        Self { notes, troubles: diagnosis.findings().len() - infos, infos }
+        let count = |severity| diagnosis.findings().iter().filter(|finding| finding.severity == severity).count();
+        let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warn), count(Severity::Info));
+        let passing = diagnosis.findings().iter().any(Finding::is_of_the_past);
+        Self { notes, errors, warnings, infos, passing }
     }
 
     /// The lines of errors and warnings.
@@ -82,7 +93,7 @@ impl Attention {
 
     /// Whether there are errors or warnings.
     pub fn is_urgent(&self) -> bool {
-        self.troubles > 0
+        self.errors + self.warnings > 0
     }
 
     /// How many rows it wants for what is wrong, frame included.
@@ -90,10 +101,13 @@ impl Attention {
         u16::try_from(self.urgent()).unwrap_or(u16::MAX).saturating_add(2)
     }
 
-    /// How many rows it could use, frame included: what is only worth knowing takes what nobody
-    /// else needs.
-    pub fn most_rows(&self) -> u16 {
-        u16::try_from(self.notes.len()).unwrap_or(u16::MAX).saturating_add(2)
+    /// How many rows it could use in so many columns, frame included: what is only worth knowing,
+    /// and what goes on below, take what nobody else needs.
+    pub fn most_rows(&self, columns: u16) -> u16 {
+        let room = usize::from(columns.saturating_sub(4));
+        let about = about_room(self.notes.iter().take(MEASURED), room);
+        let long = self.notes.iter().take(MEASURED).filter(|note| wants_more(note, about, room)).count();
+        u16::try_from(self.notes.len() + long).unwrap_or(u16::MAX).saturating_add(2)
     }
 
     /// The lines in an order in which the first `room` of them name every kind of trouble, where
@@ -159,83 +173,165 @@ impl About {
     }
 }
 
-/// Draws it as a panel; `top` of its lines are scrolled away.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, attention: &Attention, top: usize, focused: bool) {
-    let rows = usize::from(area.height.saturating_sub(2));
-    let notes = attention.arranged(rows);
-    let top = top.min(notes.len().saturating_sub(rows));
-    let shown = top..notes.len().min(top + rows);
-    let panel = Panel::new(title(attention, canvas.theme)).focused(focused);
-    let data = if notes.len() > rows { position(&shown, notes.len()) } else { String::new() };
-    let inner = panel.data(canvas.theme.span(data, Role::Muted)).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Attention, inner.height, notes.len());
+/// Draws it as a panel; `top` of its rows are scrolled away. What is known of the selected lock goes
+/// on below when it is too long for a line.
+pub fn draw(
+    canvas: &mut Canvas<'_>,
+    area: Rect,
+    attention: &Attention,
+    top: usize,
+    focused: bool,
+    selected: Option<&[u8]>,
+) {
+    let theme = canvas.theme;
+    let lines = usize::from(area.height.saturating_sub(2));
+    let room = usize::from(area.width.saturating_sub(4));
+    let notes = attention.arranged(lines);
+    let first = top.min(notes.len().saturating_sub(lines));
+    let about = about_room(notes[first..].iter().copied().take(lines), room);
+    let is_long = |note: &Note| wants_more(note, about, room);
+    let opened = opened(&notes, first, lines, is_long, selected);
+    let rows = lines - opened.len();
+    let first = top.min(notes.len().saturating_sub(rows));
+    let shown = first..notes.len().min(first + rows);
+    let panel = Panel::new(title(attention, theme)).focused(focused);
+    let mut data = Vec::new();
+    if notes.len() > rows {
+        data.push(format!("rows {}", position(&shown, notes.len())));
+    }
+    data.extend(attention.passing.then(|| "x dismisses what is over".to_owned()));
+    let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
+    canvas.hit_pane(area, Pane::Attention, u16::try_from(rows).unwrap_or(inner.height), notes.len());
     if notes.is_empty() {
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing", Role::Muted);
         return;
     }
-    let shown = &notes[shown];
-    let widest = shown.iter().map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
-    let room = usize::from(inner.width.saturating_sub(2));
-    let longest = shown.iter().map(|note| width(&note.codes.join(", ")) + 2 + width(&note.text)).max().unwrap_or(0);
-    // Names give way to what is the matter, down to a third; to its codes, down to a few letters.
-    let codes = shown.iter().map(|note| width(&note.codes[..note.codes.len().min(2)].join(", "))).max().unwrap_or(0);
-    let about_wide = widest.min(room.saturating_sub(longest + 4).clamp(room / 3, room * 2 / 5));
-    let about_wide = about_wide.min(room.saturating_sub(codes + 4).max(ABOUT));
-    for (y, note) in (inner.top()..inner.bottom()).zip(shown) {
-        let line = note_line(note, about_wide, room, canvas.theme);
-        canvas.line(inner.x, y, inner.width, &line);
-        if let Some(target) = &note.target {
-            canvas.hit(Rect::new(inner.x, y, inner.width, 1), target.clone());
+    let mut y = inner.top();
+    for at in shown {
+        let note = notes[at];
+        for line in note_lines(note, about, room, opened.contains(&at), theme) {
+            canvas.line(inner.x, y, inner.width, &line);
+            if let Some(target) = &note.target {
+                canvas.hit(Rect::new(inner.x, y, inner.width, 1), target.clone());
+            }
+            y += 1;
         }
     }
 }
 
-/// `Attention 5 +12 info`.
-fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
-    let worst = attention.notes.first().map_or(Role::Title, |note| role(note.severity));
-    let mut title = vec![theme.span("Attention", Role::Title)];
-    if attention.troubles > 0 {
-        title.extend([Span::raw(" "), theme.span(attention.troubles.to_string(), worst)]);
+/// The rows that go on below: the selected lock's before all others, then what is wrong, for which
+/// what is only worth knowing gives way; then that, where lines are to spare. Where not even all that
+/// is wrong has a line, the selected one alone.
+fn opened(
+    notes: &[&Note],
+    first: usize,
+    lines: usize,
+    is_long: impl Fn(&Note) -> bool,
+    selected: Option<&[u8]>,
+) -> Vec<usize> {
+    let urgent = notes.iter().filter(|note| note.severity > Severity::Info).count();
+    let is_selected =
+        |note: &Note| matches!(&note.target, Some(Target::Lock(name)) if selected == Some(name.as_bytes()));
+    let long = |at: &usize| is_long(notes[*at]);
+    if first > 0 || urgent >= lines {
+        // Its second line costs the last row.
+        let seen = first..notes.len().min((first + lines).saturating_sub(1));
+        return seen.filter(|&at| is_selected(notes[at])).filter(long).take(1).collect();
     }
-    if attention.infos > 0 {
-        title.extend([Span::raw(" "), theme.span(format!("+{} info", attention.infos), Role::Muted)]);
+    let mut opened: Vec<usize> = (0..notes.len().min(lines)).filter(long).collect();
+    opened.sort_by_key(|&at| (notes[at].severity == Severity::Info, !is_selected(notes[at])));
+    let (for_urgent, spare) = (lines - urgent, lines.saturating_sub(notes.len()));
+    let mut given = 0;
+    opened.retain(|&at| {
+        let most = if notes[at].severity > Severity::Info { for_urgent } else { spare };
+        let gets = given < most;
+        given += usize::from(gets);
+        gets
+    });
+    opened
+}
+
+/// What was found, in words; since when it is so, where the words tell no time.
+fn evidence(finding: &Finding, facts: &Facts) -> String {
+    let text = sentence(&finding.evidence);
+    let tells_time = finding.evidence.values.iter().any(|(_, value)| matches!(value, Value::Length(_)));
+    let Some(since) = finding.since.filter(|since| !tells_time && since.at <= facts.now()) else { return text };
+    let words = if since.exact { "{evidence}; for {age}" } else { "{evidence}; for {age} at least" };
+    // The evidence is escaped already: it stays one text.
+    let age = duration(facts.now().since(since.at));
+    words.replace("{age}", &age).replacen("{evidence}", &text, 1)
+}
+
+/// The columns that names get: what they want, up to a third.
+fn about_room<'n>(notes: impl Iterator<Item = &'n Note>, room: usize) -> usize {
+    let widest = notes.map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
+    widest.min((room / 3).max(ABOUT))
+}
+
+/// Whether what is the matter does not fit beside the name.
+fn wants_more(note: &Note, about: usize, room: usize) -> bool {
+    width(&note.text) > room.saturating_sub(about + 3)
+}
+
+/// `3 errors, 2 warnings, 1 info`: findings, of which several may share a row.
+fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
+    let mut title = vec![theme.span("Attention", Role::Title)];
+    let counts = [
+        (attention.errors, "error", Severity::Error),
+        (attention.warnings, "warning", Severity::Warn),
+        (attention.infos, "info", Severity::Info),
+    ];
+    let mut gap = "  ";
+    for (count, noun, severity) in counts.into_iter().filter(|(count, ..)| *count > 0) {
+        title.push(Span::raw(gap));
+        title.push(theme.span(quantity(count, noun), role(severity)));
+        gap = ", ";
     }
     Line::from(title)
 }
 
-fn note_line<'a>(note: &Note, about_wide: usize, room: usize, theme: &Theme) -> Line<'a> {
-    let role = role(note.severity);
+fn note_lines<'a>(note: &Note, about_wide: usize, room: usize, goes_on: bool, theme: &Theme) -> Vec<Line<'a>> {
     let glyph = match note.severity {
         Severity::Error => theme.glyphs.lost,
         Severity::Warn => theme.glyphs.warning,
         Severity::Info => " ",
     };
+    let words = if note.severity > Severity::Info { Role::Text } else { Role::Muted };
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis).into_owned();
     let pad = about_wide.saturating_sub(width(&about));
-    let mut left = room.saturating_sub(about_wide + 2);
-    let mut spans = vec![theme.span(glyph, role), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text)];
-    let codes = codes(note, left);
-    left = left.saturating_sub(width(&codes) + 2);
-    spans.extend([theme.span(codes, role), Span::raw("  ")]);
-    // A few letters of evidence tell nothing; it was escaped when it was put into words.
-    if left >= 8 {
-        spans.push(theme.sentence(note.text.clone(), left, Role::Muted));
+    let mut first =
+        vec![theme.span(glyph, role(note.severity)), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text)];
+    // It was escaped when it was put into words.
+    let left = room.saturating_sub(about_wide + 3);
+    let (now, later) = if goes_on { split_at_width(&note.text, left) } else { (note.text.as_str(), "") };
+    first.push(theme.sentence(now.trim_end().to_owned(), left, words));
+    if later.is_empty() {
+        first.extend(codes(note, left.saturating_sub(width(now)), theme));
+        return vec![Line::from(first)];
     }
-    Line::from(spans)
+    let left = room.saturating_sub(INDENT);
+    let mut second = vec![Span::raw(" ".repeat(INDENT)), theme.sentence(later.to_owned(), left, words)];
+    second.extend(codes(note, left.saturating_sub(width(later)), theme));
+    vec![Line::from(first), Line::from(second)]
 }
 
-/// The codes as far as there is room; what is left out is counted.
-fn codes(note: &Note, room: usize) -> String {
+/// The codes behind the words, as far as there is room; what is left out is counted.
+fn codes<'a>(note: &Note, room: usize, theme: &Theme) -> Option<Span<'a>> {
+    let room = room.saturating_sub(2);
     let mut text = String::new();
     for (at, code) in note.codes.iter().enumerate() {
         let rest = note.codes.len() - at;
         let gap = if text.is_empty() { "" } else { ", " };
-        if !text.is_empty() && width(&text) + gap.len() + width(code) + if rest > 1 { 3 } else { 0 } > room {
-            return format!("{text} +{rest}");
+        let behind = if rest > 1 { 3 } else { 0 };
+        if width(&text) + gap.len() + width(code) + behind > room {
+            if !text.is_empty() {
+                text = format!("{text} +{rest}");
+            }
+            break;
         }
         text = format!("{text}{gap}{code}");
     }
-    text
+    (!text.is_empty()).then(|| theme.span(format!("  {text}"), role(note.severity)))
 }
 
 /// The role of a severity.

@@ -48,7 +48,7 @@ impl Worst {
 pub fn columns(sort: Sort, worst: bool) -> Vec<Column> {
     let by = |column: Column, this: Sort| column.sorts(Action::SortBy(this), sort == this);
     let mut columns = vec![
-        by(Column::new("LOCK").at_least(16).fills(), Sort::Name),
+        by(Column::new("LOCK").at_least(if worst { 14 } else { 16 }).fills(), Sort::Name),
         Column::new("LAYOUT").at_most(12).drop(0),
         Column::new("HOLDER").at_least(6).at_most(24),
         Column::new("TOKEN").right().drop(2),

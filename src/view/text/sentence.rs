@@ -36,6 +36,13 @@ fn said(value: &Value) -> Cow<'_, str> {
             let named = named.join(say!(", "));
             if more > 0 { say!("{named} and {more} more", named, more).into() } else { named.into() }
         }
+        Value::Circle(keys) => {
+            let mut named: Vec<_> = keys.iter().take(NAMED).map(|key| escape(key)).collect();
+            let more = keys.len().saturating_sub(NAMED);
+            named.extend((more > 0).then(|| format!("{more} more").into()));
+            named.extend(keys.first().map(|key| escape(key)));
+            named.join(" -> ").into()
+        }
         Value::Lease(lease) => lease.to_string().into(),
         Value::Revision(revision) => grouped(revision.0).into(),
         Value::Term(term) => grouped(i64::try_from(term.0).unwrap_or(i64::MAX)).into(),
@@ -63,7 +70,9 @@ pub fn command(sentence: &Sentence) -> String {
             Piece::Words(words) => Cow::Borrowed(words),
             Piece::Value(value) => match value {
                 Value::Key(key) => quoted(key).into(),
-                Value::Keys(keys) => keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into(),
+                Value::Keys(keys) | Value::Circle(keys) => {
+                    keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
+                }
                 Value::Text(text) => quoted(text.as_bytes()).into(),
                 Value::Revision(revision) => revision.0.to_string().into(),
                 Value::Term(term) => term.0.to_string().into(),

@@ -68,6 +68,8 @@ pub struct Row<'a> {
 
 /// The usual distance between columns.
 const GAP: u16 = 2;
+/// The most columns that a column gets beyond what it wants.
+const SLACK: u16 = 48;
 /// In front of the first column: the selection's mark and a space.
 const MARK: u16 = 2;
 
@@ -282,7 +284,8 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         left -= more;
     }
     if let Some(filler) = (0..columns.len()).rfind(|&at| columns[at].fills && shown[at]) {
-        sizes[filler] += left;
+        // Across a very wide screen nobody finds back to the name.
+        sizes[filler] += left.min(SLACK);
     }
     sizes.into_iter().zip(shown).map(|(size, shown)| shown.then_some(size)).collect()
 }
