@@ -10,6 +10,8 @@
 //! hundred locks and for a hundred thousand.
 
 pub mod canvas;
+#[cfg(test)]
+mod chinese_tests;
 mod client;
 mod dialog;
 mod empty;
