@@ -73,9 +73,29 @@ pub fn current() -> Lang {
 
 /// A text in the current language; the English one where the catalogue has no other.
 pub fn text(english: &'static str) -> &'static str {
-    match current() {
-        Lang::English => english,
-        Lang::Chinese => TEXTS.get(english).map_or(english, String::as_str),
+    parts(english).1
+}
+
+/// A number of things, by the English noun for one of them: `9 waiters`, `9 个等待者`. English has
+/// a plural; where the catalogue has a measure word, it stands before the noun: `个|等待者`.
+pub fn counted(count: &str, noun: &'static str, is_one: bool) -> String {
+    match (current(), parts(noun)) {
+        (Lang::English, _) => format!("{count} {noun}{}", if is_one { "" } else { "s" }),
+        (Lang::Chinese, (Some(measure), noun)) => format!("{count} {measure}{noun}"),
+        (Lang::Chinese, (None, noun)) => format!("{count}{noun}"),
+    }
+}
+
+/// A text in the current language, apart from its measure word if it has one.
+fn parts(english: &'static str) -> (Option<&'static str>, &'static str) {
+    let other = match current() {
+        Lang::English => None,
+        Lang::Chinese => TEXTS.get(english).map(String::as_str),
+    };
+    match other.map(|other| (other, other.split_once('|').filter(|_| !english.contains('|')))) {
+        None => (None, english),
+        Some((_, Some((measure, noun)))) => (Some(measure), noun),
+        Some((other, None)) => (None, other),
     }
 }
 
@@ -149,6 +169,13 @@ mod tests {
         let chinese = within(Lang::Chinese, || (say!("help"), within(Lang::English, || say!("help")), say!("help")));
         assert_eq!(chinese, ("帮助", "help", "帮助"));
         assert_eq!(say!("help"), "help");
+    }
+
+    #[test]
+    fn a_noun_has_its_measure_word_where_it_is_counted_and_only_there() {
+        assert_eq!((counted("1", "key", true), counted("9", "key", false)), ("1 key".into(), "9 keys".into()));
+        let chinese = within(Lang::Chinese, || (counted("9", "key", false), text("key")));
+        assert_eq!(chinese, ("9 个键".to_owned(), "键"));
     }
 
     #[test]

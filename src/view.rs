@@ -10,6 +10,8 @@
 //! hundred locks and for a hundred thousand.
 
 pub mod canvas;
+#[cfg(test)]
+mod chinese_tests;
 mod client;
 mod dialog;
 mod empty;
@@ -47,6 +49,7 @@ use crate::input::{Hits, Pane, Screen};
 use crate::lang;
 use crate::model::Model;
 use crate::model::ui::Layer;
+use crate::say;
 use canvas::Canvas;
 use layout::{Chrome, SMALLEST, Size};
 use leases::Leases;
@@ -121,7 +124,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
             let help = help::Help { first, filter, embedded, plays, replay };
             help.draw(canvas, chrome.body, model.ui.scrolled(Pane::Help));
         }
-        Layer::Copy => prompt::draw_choices(canvas, chrome.body, "Copy", model.contexts()),
+        Layer::Copy => prompt::draw_choices(canvas, chrome.body, say!("Copy"), model.contexts()),
     }
 }
 
@@ -217,7 +220,7 @@ fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
             let text = format!("/{}", text::escape_text(ui.filter.text()));
             Line::from(theme.sentence(text, columns, Role::Warning))
         }
-        Screen::Locks | Screen::Leases | Screen::Waits => Line::from(theme.span("/ filter", Role::Muted)),
+        Screen::Locks | Screen::Leases | Screen::Waits => Line::from(theme.span(say!("/ filter"), Role::Muted)),
         Screen::Raft | Screen::Way => {
             let clock = model.shown().raft.as_deref().map(|picture| raft::clock(picture, theme));
             clock.unwrap_or_default()
@@ -233,11 +236,13 @@ fn tabs_right<'a>(model: &'a Model, theme: &Theme, columns: usize) -> Line<'a> {
 
 fn draw_too_small(canvas: &mut Canvas<'_>, area: Rect) {
     let (columns, rows) = SMALLEST;
-    let text = format!("{}x{} is too small: lockscope needs {columns}x{rows}; q quits", area.width, area.height);
+    let (width, height) = (area.width, area.height);
+    let text =
+        say!("{width}x{height} is too small: lockscope needs {columns}x{rows}; q quits", width, height, columns, rows);
     let line = Line::from(canvas.theme.span(text, Role::Text));
     if canvas::columns_of(&line) <= area.width {
         return notice::notice(canvas, area, &[line]);
     }
-    let short = Line::from(canvas.theme.span(format!("needs {columns}x{rows}"), Role::Text));
+    let short = Line::from(canvas.theme.span(say!("needs {columns}x{rows}", columns, rows), Role::Text));
     notice::notice(canvas, area, &[short]);
 }

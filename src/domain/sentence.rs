@@ -5,6 +5,9 @@
 //! document, or in another language; and nothing that came from a cluster is ever part of the
 //! words.
 
+use std::fmt;
+
+use super::escape::escape;
 use super::{Key, LeaseId, Millis, Revision, Term};
 
 /// Words with named values: `"TTL {remaining} of {granted}"`.
@@ -99,6 +102,36 @@ impl Sentence {
     }
 }
 
+impl fmt::Display for Sentence {
+    /// In English, as errors and the log have it. Text from outside stays as it is.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.pieces().try_for_each(|piece| match piece {
+            Piece::Words(words) => f.write_str(words),
+            Piece::Value(value) => value.fmt(f),
+        })
+    }
+}
+
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Key(key) => f.write_str(&escape(key)),
+            Self::Keys(keys) => f.write_str(&keys.iter().map(|key| escape(key)).collect::<Vec<_>>().join(", ")),
+            Self::Lease(lease) => lease.fmt(f),
+            Self::Revision(revision) => revision.fmt(f),
+            Self::Term(term) => term.0.fmt(f),
+            Self::Length(length) => write!(f, "{} ms", length.0),
+            Self::Count(1, noun) => write!(f, "1 {noun}"),
+            Self::Count(count, noun) => write!(f, "{count} {noun}s"),
+            Self::Number(number) => number.fmt(f),
+            Self::Bytes(size) => write!(f, "{size} B"),
+            Self::Text(text) => f.write_str(text),
+            Self::Word(word) => f.write_str(word),
+            Self::Variables(set) => set.iter().try_for_each(|(name, text)| write!(f, "{name}={text} ")),
+        }
+    }
+}
+
 /// A part of a sentence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Piece<'a> {
@@ -146,5 +179,15 @@ mod tests {
         ];
         assert_eq!(pieces, expected);
         assert_eq!(Sentence::new("").pieces().count(), 0);
+    }
+
+    #[test]
+    fn a_sentence_of_the_log_is_in_english_and_has_its_values() {
+        let sentence = Sentence::new("`{word}` wants {wanted}, not `{said}` of {keys}")
+            .with("word", "sort")
+            .with("wanted", "a column")
+            .with("said", "zz".to_owned())
+            .with("keys", Value::Count(2, "key"));
+        assert_eq!(sentence.to_string(), "`sort` wants a column, not `zz` of 2 keys");
     }
 }

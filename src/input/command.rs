@@ -3,16 +3,18 @@
 //! A table like the keymap: a command that is not in it does not exist, in the help no less
 //! than in the parser.
 
+use std::fmt;
+
 use thiserror::Error;
 
 use super::action::{Action, Wish};
 use super::seek::{SeekError, SeekTo};
 use super::{Screen, Sort};
-use crate::domain::LeaseId;
 use crate::domain::play::order::{self, OrderError};
 use crate::domain::play::{ClientId, Order, Whom};
 use crate::domain::raft::fault::{FaultError, WORDS, Word};
 use crate::domain::raft::{Fault, NodeId};
+use crate::domain::{LeaseId, Sentence};
 
 /// What a command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,38 +62,59 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// Nothing is called that.
-    #[error("no command `{0}`; Tab goes through the commands")]
     Unknown(String),
     /// Several commands start so.
-    #[error("`{0}` could be {1}")]
     Ambiguous(String, String),
     /// An argument is missing.
-    #[error("`{0}` wants {1}")]
     Missing(&'static str, &'static str),
     /// An argument is not one of those that are possible.
-    #[error("`{0}` wants {1}, not `{2}`")]
     Argument(&'static str, &'static str, String),
     /// More was said than the command takes.
-    #[error("`{0}` takes nothing more, not `{1}`")]
     TooMuch(&'static str, String),
     /// A fault is not what can be read as one.
-    #[error(transparent)]
     Fault(#[from] FaultError),
     /// An order to the clients is not what can be read as one.
-    #[error(transparent)]
     Order(#[from] OrderError),
     /// A place in a recording is not what can be read as one.
-    #[error(transparent)]
     Seek(#[from] SeekError),
     /// Only simulated clients can be told that.
-    #[error("`{0}` needs clients that play: `lockscope demo` has some")]
     NeedsPlay(&'static str),
     /// Nobody leads who could be meant.
-    #[error("`{0} leader`: no node leads now; wait for an election, or name a node")]
     NoLeader(&'static str),
     /// Only an embedded cluster can be told that.
-    #[error("`{0}` needs an embedded cluster: `lockscope demo` starts one")]
     NeedsEmbedded(&'static str),
+}
+
+impl CommandError {
+    /// The message, with what was typed apart from its words.
+    pub fn sentence(&self) -> Sentence {
+        let of = |words, name: &str| Sentence::new(words).with("name", name.to_owned());
+        match self {
+            Self::Unknown(name) => of("no command `{name}`; Tab goes through the commands", name),
+            Self::Ambiguous(name, all) => of("`{name}` could be {all}", name).with("all", all.clone()),
+            Self::Missing(name, wanted) => of("`{name}` wants {wanted}", name).with("wanted", *wanted),
+            Self::Argument(name, wanted, said) => {
+                of("`{name}` wants {wanted}, not `{said}`", name).with("wanted", *wanted).with("said", said.clone())
+            }
+            Self::TooMuch(name, said) => {
+                of("`{name}` takes nothing more, not `{said}`", name).with("said", said.clone())
+            }
+            Self::Fault(error) => error.sentence(),
+            Self::Order(error) => error.sentence(),
+            Self::Seek(error) => error.sentence(),
+            Self::NeedsPlay(name) => of("`{name}` needs clients that play: `lockscope demo` has some", name),
+            Self::NoLeader(name) => {
+                of("`{name} leader`: no node leads now; wait for an election, or name a node", name)
+            }
+            Self::NeedsEmbedded(name) => of("`{name}` needs an embedded cluster: `lockscope demo` starts one", name),
+        }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
 }
 
 /// What there is for a command to name.

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::domain::{Millis, Revision, Timestamp};
+use crate::domain::{Millis, Revision, Sentence, Timestamp};
 
 /// A place in a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,8 +35,22 @@ pub enum SeekTo {
 
 /// No place is called that.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is no place in a recording; these are: {examples}", examples = SeekTo::EXAMPLES)]
 pub struct SeekError(String);
+
+impl SeekError {
+    /// The message, with what was said apart from its words.
+    pub fn sentence(&self) -> Sentence {
+        Sentence::new("`{said}` is no place in a recording; these are: {examples}")
+            .with("said", self.0.clone())
+            .with("examples", SeekTo::EXAMPLES.to_owned())
+    }
+}
+
+impl fmt::Display for SeekError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
+}
 
 impl SeekTo {
     /// What can be said.

@@ -5,12 +5,16 @@ use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
 use super::canvas::Canvas;
-use super::text::{Cut, cut_end, duration, escape_text, fit_bytes, grouped};
+use super::text::{Cut, around, cut_end, duration, escape_text, fit_bytes, grouped, padded};
 use super::theme::{Role, Theme};
 use super::widget::notice::notice;
 use crate::domain::{KeyRange, Timestamp};
 use crate::event::{Denied, EndpointError, LinkState};
 use crate::model::{Facts, Link};
+use crate::say;
+
+/// The columns of a label.
+const LABEL: usize = 10;
 
 /// Draws why there is nothing: no connection, nothing read yet, a filter, or no locks.
 /// `now` is the time that goes on while the screen is paused.
@@ -22,16 +26,20 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, now: Timestamp, 
         LinkState::Retrying { attempt, next_at, why } if !link.listed => {
             unreachable(*attempt, *next_at, why, now, columns, usize::from(area.height), theme)
         }
-        LinkState::Connecting if !link.listed => vec![muted("Connecting to etcd.", theme)],
+        LinkState::Connecting if !link.listed => vec![muted(say!("Connecting to etcd."), theme)],
         _ if link.is_denied() => denied(link, columns, theme),
         _ if !link.listed => reading(link, columns, theme),
-        _ if !filter.is_empty() => vec![
-            Line::from(vec![
-                Span::raw("Nothing matches "),
-                theme.sentence(escape_text(filter).into_owned(), columns / 2, Role::Title),
-            ]),
-            muted("esc takes the filter away", theme),
-        ],
+        _ if !filter.is_empty() => {
+            let (before, behind) = around(say!("Nothing matches {filter}"), "{filter}");
+            vec![
+                Line::from(vec![
+                    Span::raw(before),
+                    theme.sentence(escape_text(filter).into_owned(), columns / 2, Role::Title),
+                    Span::raw(behind),
+                ]),
+                muted(say!("esc takes the filter away"), theme),
+            ]
+        }
         _ => no_locks(facts, columns, theme),
     };
     notice(canvas, area, &lines);
@@ -47,7 +55,7 @@ fn unreachable<'a>(
     theme: &Theme,
 ) -> Vec<Line<'a>> {
     let login = why.iter().any(is_login);
-    let title = if login { "etcd does not let this user log in." } else { "No etcd can be reached." };
+    let title = if login { say!("etcd does not let this user log in.") } else { say!("No etcd can be reached.") };
     let mut lines = vec![Line::from(theme.span(title, Role::Title)), Line::default()];
     let most = rows.saturating_sub(6).max(1);
     for tried in why.iter().take(most) {
@@ -56,70 +64,83 @@ fn unreachable<'a>(
         lines.push(Line::from(theme.sentence(format!("  {}", escape_text(tried.reason())), columns, Role::Error)));
     }
     if why.len() > most {
-        lines.push(muted(format!("and {} more", why.len() - most), theme));
+        lines.push(muted(say!("and {more} more", more = why.len() - most), theme));
     }
     lines.push(Line::default());
-    let tried = if attempt == 1 { "1 try".to_owned() } else { format!("{} tries", grouped(i64::from(attempt))) };
-    lines.push(muted(format!("{tried} so far, the next in {}", duration(next_at.since(now))), theme));
+    let next = duration(next_at.since(now));
+    let tried = match attempt {
+        1 => say!("1 try so far, the next in {next}", next),
+        _ => say!("{tries} tries so far, the next in {next}", tries = grouped(i64::from(attempt)), next),
+    };
+    lines.push(muted(tried, theme));
     let hint = if login {
-        "--user NAME and --password, or ETCDCTL_USER, say who logs in"
+        say!("--user NAME and --password, or ETCDCTL_USER, say who logs in")
     } else {
-        "--endpoints HOST:PORT or ETCDCTL_ENDPOINTS say where etcd is"
+        say!("--endpoints HOST:PORT or ETCDCTL_ENDPOINTS say where etcd is")
     };
     lines.push(muted(hint, theme));
     lines
 }
 
 fn denied<'a>(link: &'a Link, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
-    let mut lines = vec![Line::from(theme.span("etcd does not let this user read.", Role::Title)), Line::default()];
+    let mut lines =
+        vec![Line::from(theme.span(say!("etcd does not let this user read."), Role::Title)), Line::default()];
     for denied in &link.denied {
         let label = label(&denied.range, columns / 2, theme);
         lines.push(Line::from(vec![theme.span(label, Role::Error), Span::raw("  "), Span::raw(denied_text(denied))]));
         lines.push(Line::from(theme.sentence(escape_text(&denied.why), columns, Role::Muted)));
     }
     lines.push(Line::default());
-    lines.push(muted("--user NAME logs in as somebody else; --prefix P watches what may be read", theme));
+    lines.push(muted(say!("--user NAME logs in as somebody else; --prefix P watches what may be read"), theme));
     lines
 }
 
 fn reading<'a>(link: &Link, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
-    vec![Line::from(vec![theme.span("Reading ", Role::Muted), theme.span(scope(link, columns, theme), Role::Text)])]
+    let (before, behind) = around(say!("Reading {scope}"), "{scope}");
+    vec![Line::from(vec![
+        theme.span(before, Role::Muted),
+        theme.span(scope(link, columns, theme), Role::Text),
+        theme.span(behind, Role::Muted),
+    ])]
 }
 
 fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let watched = scope(&facts.link, columns.saturating_sub(10), theme);
+    let (keys, leases) = (count(facts.keyspace().len()), count(facts.leases().len()));
+    let known = say!("{keys} keys, {leases} leases", keys, leases);
     let mut lines = vec![
-        Line::from(theme.span("No locks.", Role::Title)),
+        Line::from(theme.span(say!("No locks."), Role::Title)),
         Line::default(),
-        Line::from(vec![theme.span("watched   ", Role::Muted), Span::raw(watched)]),
-        Line::from(vec![
-            theme.span("known     ", Role::Muted),
-            Span::raw(format!("{} keys, {} leases", count(facts.keyspace().len()), count(facts.leases().len()))),
-        ]),
+        Line::from(vec![theme.span(padded(say!("watched"), LABEL), Role::Muted), Span::raw(watched)]),
+        Line::from(vec![theme.span(padded(say!("known"), LABEL), Role::Muted), Span::raw(known)]),
         Line::default(),
     ];
     let hidden = facts.lock_count();
     if hidden > 0 {
-        lines.push(muted(format!("a shows what is leased and no lock: {}", count(hidden)), theme));
+        lines.push(muted(say!("a shows what is leased and no lock: {count}", count = count(hidden)), theme));
     }
-    lines.push(muted("--prefix P watches another prefix, --prefix '' all keys", theme));
-    lines.push(muted("etcdctl lock NAME makes a lock", theme));
+    lines.push(muted(say!("--prefix P watches another prefix, --prefix '' all keys"), theme));
+    lines.push(muted(say!("etcdctl lock NAME makes a lock"), theme));
     lines
 }
 
 /// What is watched: `/jobs/, /leader/`, or that locks are found by their leases.
 pub fn scope(link: &Link, columns: usize, theme: &Theme) -> String {
     if link.scope.is_empty() {
-        return "leases, to find locks by them".into();
+        return say!("leases, to find locks by them").into();
     }
     let labels: Vec<String> = link.scope.iter().take(8).map(|range| label(range, columns, theme)).collect();
-    let more = if link.scope.len() > 8 { format!(" and {} more", link.scope.len() - 8) } else { String::new() };
-    cut_end(&format!("{}{more}", labels.join(", ")), columns, theme.glyphs.ellipsis).into_owned()
+    let labels = labels.join(say!(", "));
+    let named = match link.scope.len().saturating_sub(8) {
+        0 => labels,
+        more => say!("{named} and {more} more", named = labels, more),
+    };
+    cut_end(&named, columns, theme.glyphs.ellipsis).into_owned()
 }
 
 fn label(range: &KeyRange, columns: usize, theme: &Theme) -> String {
     match range.label() {
-        b"" => "all keys".into(),
+        b"" => say!("all keys").into(),
         label => fit_bytes(label, columns, Cut::Middle, theme.glyphs.ellipsis).into_owned(),
     }
 }
@@ -140,12 +161,12 @@ fn is_login(tried: &EndpointError) -> bool {
 /// What a denied range needs.
 fn denied_text(denied: &Denied) -> String {
     let right = match (denied.is_everything(), denied.range.end.is_empty()) {
-        (true, _) => "read on all keys, or name a --prefix",
-        (false, true) => "read on this key",
-        (false, false) => "read on this prefix",
+        (true, _) => say!("read on all keys, or name a --prefix"),
+        (false, true) => say!("read on this key"),
+        (false, false) => say!("read on this prefix"),
     };
     if denied.user.is_empty() {
-        return format!("denied, nobody is logged in: needs {right}");
+        return say!("denied, nobody is logged in: needs {right}", right);
     }
-    format!("denied to {}: its role needs {right}", escape_text(&denied.user))
+    say!("denied to {user}: its role needs {right}", user = escape_text(&denied.user), right)
 }

@@ -13,6 +13,7 @@ use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
 use crate::input::{Action, Screen, Target};
 use crate::model::{Facts, Link, Model, cluster};
+use crate::{lang, say};
 
 /// The columns that the endpoint and the number of members may claim.
 const PLACE: usize = 30;
@@ -36,13 +37,12 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     left.extend(model.ui.recording.iter().flat_map(|recording| super::replay::recording_words(recording, theme)));
     if model.is_paused() {
         let missed = model.missed_while_paused();
-        left.push(
-            theme.span(format!("  PAUSED +{}", grouped(i64::try_from(missed).unwrap_or(i64::MAX))), Role::Warning),
-        );
+        let missed = grouped(i64::try_from(missed).unwrap_or(i64::MAX));
+        left.push(theme.span(format!("  {}", say!("PAUSED +{missed}", missed)), Role::Warning));
     }
     left.extend(demo_words(model, theme));
     if model.ui.read_only && !model.is_replay() {
-        left.push(theme.span("  READ-ONLY", Role::Warning));
+        left.push(theme.span(format!("  {}", say!("READ-ONLY")), Role::Warning));
     }
     let must = columns_of(&Line::from(left.clone()));
     let room = area.width.saturating_sub(2);
@@ -58,7 +58,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
 
 /// ` DEMO ×0.50 FROZEN`: that this is the demo, and how the clock of its cluster runs.
 fn demo_words<'a>(model: &Model, theme: &Theme) -> Vec<Span<'a>> {
-    let demo = model.ui.demo.map(|_| theme.span("  DEMO", Role::Title));
+    let demo = model.ui.demo.map(|_| theme.span(format!("  {}", say!("DEMO")), Role::Title));
     let pace = model.live().raft.iter().flat_map(|picture| super::raft::pace(picture, theme));
     let mut words: Vec<Span<'a>> = demo.into_iter().chain(pace).collect();
     if let Some(first) = words.first_mut().filter(|_| model.ui.demo.is_none()) {
@@ -70,14 +70,19 @@ fn demo_words<'a>(model: &Model, theme: &Theme) -> Vec<Span<'a>> {
 /// `● LIVE`, `! RETRYING in 2s`, `○ CONNECTING`.
 fn link_words<'a>(link: &Link, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
     match &link.state {
-        LinkState::Connecting => vec![theme.span(format!("{} CONNECTING", theme.glyphs.waiter), Role::Muted)],
+        LinkState::Connecting => {
+            vec![theme.span(format!("{} {}", theme.glyphs.waiter, say!("CONNECTING")), Role::Muted)]
+        }
         LinkState::Live { .. } => {
-            vec![theme.span(theme.glyphs.holder, Role::Holder), theme.span(" LIVE", Role::Text)]
+            vec![theme.span(theme.glyphs.holder, Role::Holder), theme.span(format!(" {}", say!("LIVE")), Role::Text)]
         }
         LinkState::Retrying { next_at, .. } => {
             let left = Millis(next_at.since(now).0.div_euclid(1_000) * 1_000);
-            let when = if left.0 > 0 { format!(" in {}", duration(left)) } else { " now".into() };
-            vec![theme.span(format!("{} RETRYING{when}", theme.glyphs.warning), Role::Error)]
+            let words = match left.0 {
+                1.. => say!("RETRYING in {left}", left = duration(left)),
+                _ => say!("RETRYING now").to_owned(),
+            };
+            vec![theme.span(format!("{} {words}", theme.glyphs.warning), Role::Error)]
         }
     }
 }
@@ -109,19 +114,19 @@ fn right_line<'a>(facts: &Facts, room: u16, theme: &Theme) -> Line<'a> {
             let glyph = Span::styled(format!("{} ", theme.glyphs.leader), theme.style(Role::Leader));
             vec![glyph, name]
         }
-        None => vec![theme.span("no leader", Role::Error)],
+        None => vec![theme.span(say!("no leader"), Role::Error)],
     });
     let fact = |label: &'static str, text: String| vec![theme.span(format!("{label} "), Role::Muted), Span::raw(text)];
     let mut parts = Vec::new();
     parts.extend(leader);
     if let Some(lead) = &lead {
-        parts.push(fact("term", number(lead.term.0)));
+        parts.push(fact(say!("term"), number(lead.term.0)));
     }
     if facts.link.revision.0 > 0 {
-        parts.push(fact("rev", grouped(facts.link.revision.0)));
+        parts.push(fact(say!("rev"), grouped(facts.link.revision.0)));
     }
     if known {
-        parts.push(fact("idx", number(cluster.raft_index().0)));
+        parts.push(fact(say!("idx"), number(cluster.raft_index().0)));
     }
     loop {
         let line = joined(&parts);
@@ -160,11 +165,11 @@ pub fn draw_tabs(
         row.and_then(|row| row.keys.first()).map(ToString::to_string).unwrap_or_default()
     };
     let tabs: Vec<(Screen, String)> = screens.map(|screen| (screen, key(screen))).collect();
-    let wide: usize = tabs.iter().map(|(screen, key)| key.len() + screen.name().len() + 4).sum();
+    let wide: usize = tabs.iter().map(|(screen, key)| key.len() + width(lang::text(screen.name())) + 4).sum();
     let is_close = wide + 3 + usize::from(columns_of(right)) > usize::from(area.width);
     let mut x = area.x + 1;
     for (screen, key) in tabs {
-        let name = if is_close { screen.short_name() } else { screen.name() };
+        let name = lang::text(if is_close { screen.short_name() } else { screen.name() });
         let start = x;
         let style = if screen == open { theme.style(Role::Title) } else { theme.style(Role::Muted) };
         let reversed = if screen == open { theme.style(Role::Selection) } else { Style::new() };
@@ -186,7 +191,7 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model, oldest: O
     let facts = model.shown();
     let mut parts: Vec<(String, Role)> = Vec::new();
     if let Some(age) = oldest {
-        let text = format!("TTLs at most {} old", duration(super::widget::ttl::whole_seconds(age)));
+        let text = say!("TTLs at most {age} old", age = duration(super::widget::ttl::whole_seconds(age)));
         parts.push((text, if age.0 > super::widget::ttl::OLD.0 { Role::Warning } else { Role::Muted }));
     }
     parts.push((quantity(facts.leases().len(), "lease"), Role::Muted));
@@ -198,16 +203,16 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model, oldest: O
         .filter(|member| facts.cluster.role(member) == cluster::Role::Unreachable)
         .count();
     if silent > 0 {
-        parts.push((format!("{} unreachable", quantity(silent, "member")), Role::Warning));
+        parts.push((say!("{members} unreachable", members = quantity(silent, "member")), Role::Warning));
     }
     let gaps = facts.link.new_gaps();
     if gaps > 0 {
         parts.push((quantity(gaps as usize, "gap"), Role::Warning));
     }
     let scope = empty::scope(&facts.link, 60, theme);
-    parts.push((format!("watching {scope}"), Role::Muted));
+    parts.push((say!("watching {scope}", scope), Role::Muted));
     if !facts.link.denied.is_empty() {
-        parts.push((format!("{} denied", facts.link.denied.len()), Role::Error));
+        parts.push((say!("{count} denied", count = facts.link.denied.len()), Role::Error));
     }
     let mut spans: Vec<Span<'_>> = Vec::new();
     let mut left = usize::from(area.width.saturating_sub(2));

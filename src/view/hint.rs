@@ -14,6 +14,7 @@ use crate::input::action::{Blow, Deed, Pace};
 use crate::input::keymap::{BINDINGS, Context};
 use crate::input::{Action, Screen, Target};
 use crate::model::ui::Demo;
+use crate::{lang, say};
 
 /// A key worth pressing first, with what it does.
 type First = (Context, Action, &'static str);
@@ -50,7 +51,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, demo: &Demo, plays: bool, size:
         return area;
     }
     let (hint, rest) = top(area, height);
-    let panel = Panel::new(theme.span("DEMO", Role::Title)).data(theme.span("any key takes this away", Role::Muted));
+    let panel = Panel::new(theme.span(say!("DEMO"), Role::Title))
+        .data(theme.span(say!("any key takes this away"), Role::Muted));
     let inner = panel.focused(true).draw(canvas, hint);
     let columns = inner.width.saturating_sub(2);
     let about = (size > Size::Single).then(|| vec![(None, theme.sentence(about, usize::from(columns), Role::Muted))]);
@@ -76,11 +78,22 @@ fn draw_row(canvas: &mut Canvas<'_>, row: Rect, pieces: Vec<Piece<'_>>) {
 }
 
 fn about(demo: &Demo) -> String {
-    let members = if demo.members == 1 { "one member".into() } else { format!("{} members", demo.members) };
-    if demo.real {
-        return format!("a real etcd with {members}, started for this, and clients inside this program: {REAL}");
+    let what = lang::text(if demo.real { REAL } else { PLAYGROUND });
+    let members = demo.members;
+    match (demo.real, members) {
+        (true, 1) => {
+            say!("a real etcd with one member, started for this, and clients inside this program: {what}", what)
+        }
+        (true, _) => say!(
+            "a real etcd with {members} members, started for this, and clients inside this program: {what}",
+            members,
+            what
+        ),
+        (false, 1) => say!("etcd with one member, and its clients, inside this program: {what}", what),
+        (false, _) => {
+            say!("etcd with {members} members, and its clients, inside this program: {what}", members, what)
+        }
     }
-    format!("etcd with {members}, and its clients, inside this program: {PLAYGROUND}")
 }
 
 /// The keys, as many in a line as there is room for.
@@ -97,7 +110,7 @@ fn lines<'a>(demo: &Demo, first: &[First], columns: u16, theme: &Theme) -> Vec<V
         let key = BINDINGS.iter().find(|row| row.context == context && row.action == action);
         let Some(key) = key.and_then(|row| row.keys.first()) else { continue };
         let label = key.symbol(!theme.glyphs.unicode);
-        let spans = vec![theme.span(label, Role::Title), theme.span(format!(" {text}"), Role::Text)];
+        let spans = vec![theme.span(label, Role::Title), theme.span(format!(" {}", lang::text(text)), Role::Text)];
         let wanted = columns_of(&Line::from(spans.clone())) + 3;
         if wanted > left + 3 {
             lines.push(Vec::new());

@@ -14,6 +14,7 @@ use super::widget::ttl::{renewal_forms, ttl_forms};
 use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::{Facts, KeyView, LeaseView};
+use crate::{lang, say};
 
 const COLUMNS: [Column; 5] = [
     Column::new("LEASE"),
@@ -82,7 +83,7 @@ fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> C
     let Some(&(first, held)) = used.first() else {
         return match keys.first() {
             Some(key) => Cell::Name(key.key(), theme.style(Role::Muted)),
-            None => Cell::span(theme.span("no keys", Role::Muted)),
+            None => Cell::span(theme.span(say!("no keys"), Role::Muted)),
         };
     };
     let mark = |held: bool| {
@@ -109,7 +110,7 @@ fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> C
 /// A list's title: `Leases 31`, or `Leases 3/31 /web` behind a filter.
 pub fn title<'a>(what: &'static str, shown: usize, total: usize, filter: &str, theme: &Theme) -> Line<'a> {
     let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut spans = vec![theme.span(what, Role::Title)];
+    let mut spans = vec![theme.span(lang::text(what), Role::Title)];
     if filter.is_empty() {
         spans.push(theme.span(format!(" {}", count(shown)), Role::Text));
     } else {
@@ -125,5 +126,5 @@ pub fn position(window: &std::ops::Range<usize>, len: usize) -> String {
         return String::new();
     }
     let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    format!("{}-{} of {}", count(window.start + 1), count(window.end), count(len))
+    say!("{first}-{last} of {all}", first = count(window.start + 1), last = count(window.end), all = count(len))
 }

@@ -17,6 +17,7 @@ use super::verdict;
 use super::widget::notice::notice;
 use crate::input::Pane;
 use crate::model::{Diagnosis, Facts, LockView};
+use crate::say;
 
 /// The fewest rows of the queue, frame and heading included.
 const QUEUE: u16 = 7;
@@ -45,9 +46,9 @@ impl Lock<'_> {
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
         let Some(lock) = &self.open else {
             let lines = [
-                Line::from(canvas.theme.span("No lock is open.", Role::Title)),
+                Line::from(canvas.theme.span(say!("No lock is open."), Role::Title)),
                 Line::default(),
-                Line::from(canvas.theme.span("1 shows all locks, ⏎ opens the selected one", Role::Muted)),
+                Line::from(canvas.theme.span(say!("1 shows all locks, ⏎ opens the selected one"), Role::Muted)),
             ];
             return notice(canvas, area, &lines);
         };

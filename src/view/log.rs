@@ -16,6 +16,7 @@ use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::domain::Timestamp;
 use crate::input::Pane;
+use crate::say;
 
 /// How many rows beyond the shown ones are looked at, in screens: how far a page can go.
 const AHEAD: usize = 3;
@@ -25,12 +26,12 @@ const MOST: usize = 2_000;
 /// Draws the log as a panel; `top` of its newest lines are scrolled away.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, now: Timestamp, top: usize, focused: bool) {
     let theme = canvas.theme;
-    let panel = Panel::new(theme.span("Log", Role::Title)).focused(focused);
+    let panel = Panel::new(theme.span(say!("Log"), Role::Title)).focused(focused);
     let panel = if top > 0 {
-        let scrolled = format!("{} newer above", grouped(i64::try_from(top).unwrap_or(i64::MAX)));
+        let scrolled = say!("{count} newer above", count = grouped(i64::try_from(top).unwrap_or(i64::MAX)));
         panel.data(theme.span(scrolled, Role::Muted))
     } else {
-        panel.data(theme.span("newest first", Role::Muted))
+        panel.data(theme.span(say!("newest first"), Role::Muted))
     };
     let inner = panel.draw(canvas, area);
     let rows = usize::from(inner.height);
@@ -38,7 +39,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, now: Timestamp, top: usize, foc
     let lines = filled(&drawn);
     canvas.hit_pane(area, Pane::Log, inner.height, lines);
     if lines == 0 {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing logged", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("nothing logged"), Role::Muted);
     }
     let top = top.min(lines.saturating_sub(rows));
     for (y, from) in (inner.top()..inner.bottom()).zip((0..lines).rev().skip(top)) {

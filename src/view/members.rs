@@ -8,14 +8,16 @@ use super::canvas::Canvas;
 use super::empty;
 use super::layout::{bottom, top};
 use super::list::List;
-use super::text::{bytes, clock, duration, escape_text, grouped};
+use super::text::{bytes, clock, duration, escape_text, grouped, padded};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
 use crate::domain::raft::Told;
 use crate::domain::{MemberId, Millis, Timestamp};
+use crate::event::NoStatus;
 use crate::input::{Pane, Target};
 use crate::model::{Cluster, Facts, LeaderChange, MemberFacts, cluster};
+use crate::{lang, say};
 
 /// What etcd has no call for, so that nobody looks for it here.
 const UNTOLD: &str = "etcd's API tells no votes, log entries or messages; an embedded cluster does.";
@@ -31,6 +33,8 @@ const LAGGING: u64 = 1_000;
 const SILENT: Millis = Millis(15_000);
 /// A database this full, in percent of its quota, is worth a warning.
 const NEARLY_FULL: i64 = 80;
+/// The columns of a label among the details.
+const LABEL: usize = 10;
 
 const COLUMNS: [Column; 10] = [
     Column::new("MEMBER").at_least(8).at_most(32).fills(),
@@ -70,7 +74,11 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
         Some(Told::Status) => PLAYED,
         None => UNTOLD,
     };
-    let note = Line::from(canvas.theme.sentence(note, usize::from(note_area.width.saturating_sub(2)), Role::Muted));
+    let note = Line::from(canvas.theme.sentence(
+        lang::text(note),
+        usize::from(note_area.width.saturating_sub(2)),
+        Role::Muted,
+    ));
     canvas.line(note_area.x + 1, note_area.y, note_area.width.saturating_sub(1), &note);
 }
 
@@ -81,7 +89,7 @@ pub fn draw_table(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &Lis
     let members = cluster.members();
     let alarms = cluster.alarms();
     let panel =
-        Panel::new(vec_line(vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))]));
+        Panel::new(vec_line(vec![theme.span(say!("Members"), Role::Title), Span::raw(format!(" {}", members.len()))]));
     let panel = match alarms.first() {
         Some(alarm) => panel.data(theme.span(format!("{} {}", theme.glyphs.warning, alarm.kind.name()), Role::Error)),
         None => panel.data(theme.span(led_for(cluster, facts.now()), Role::Muted)),
@@ -107,7 +115,7 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &Lis
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let members = cluster.members();
-    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", members.len()))];
+    let title = vec![theme.span(say!("Members"), Role::Title), Span::raw(format!(" {}", members.len()))];
     let inner = Panel::new(Line::from(title)).focused(list.focused).draw(canvas, area);
     let capacity = inner.height.saturating_sub(1);
     canvas.hit_pane(area, Pane::Members, capacity, members.len());
@@ -127,7 +135,8 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &Lis
 
 fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Theme) -> Row<'a> {
     let role = cluster.role(facts);
-    let mut cells = vec![name_cell(cluster, facts, theme), Cell::span(theme.span(role.name(), role_style(role)))];
+    let mut cells =
+        vec![name_cell(cluster, facts, theme), Cell::span(theme.span(lang::text(role.name()), role_style(role)))];
     // What a silent member said last is shown dim, with its age where its latency was.
     let quiet = facts.error.is_some() || facts.answered_at.is_some_and(|at| now.since(at).0 > SILENT.0);
     let text = if quiet { Role::Muted } else { Role::Text };
@@ -200,7 +209,7 @@ fn latency<'a>(facts: &MemberFacts, latency: Millis, now: Timestamp, theme: &The
     let age = facts.answered_at.map(|at| now.since(at));
     match age {
         Some(age) if age.0 > SILENT.0 => {
-            theme.span(format!("{}{} ago", theme.glyphs.about, duration(age)), Role::Muted)
+            theme.span(say!("{about}{age} ago", about = theme.glyphs.about, age = duration(age)), Role::Muted)
         }
         _ => Span::raw(format!("{} ms", grouped(latency.0))),
     }
@@ -212,8 +221,10 @@ fn number(number: u64) -> String {
 
 fn led_for(cluster: &Cluster, now: Timestamp) -> String {
     match (cluster.leader_facts(), cluster.leader_since()) {
-        (Some(leader), Some(since)) => format!("{} leads for >{}", name(leader), duration(now.since(since))),
-        (Some(leader), None) => format!("{} leads", name(leader)),
+        (Some(leader), Some(since)) => {
+            say!("{leader} leads for >{length}", leader = name(leader), length = duration(now.since(since)))
+        }
+        (Some(leader), None) => say!("{leader} leads", leader = name(leader)),
         (None, _) => String::new(),
     }
 }
@@ -225,38 +236,42 @@ fn draw_details(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, member: &Mem
         Panel::new(Line::from(title)).data(theme.span(member.member.id.to_string(), Role::Muted)).draw(canvas, area);
     let room = usize::from(inner.width.saturating_sub(12));
     let mut lines: Vec<(&str, Span<'_>)> = Vec::new();
-    let error = member.error.as_ref().map(ToString::to_string);
+    let error = member.error.as_ref().map(|error| match error {
+        NoStatus::Unreachable(why) => why.clone(),
+        NoStatus::Denied(why) => say!("not allowed: {why}", why),
+    });
     if let Some(error) = &error {
-        lines.push(("error", theme.sentence(escape_text(error), room, Role::Error)));
+        lines.push((say!("error"), theme.sentence(escape_text(error), room, Role::Error)));
     }
     if let Some(status) = &member.status {
         for error in &status.errors {
-            lines.push(("reports", theme.sentence(escape_text(error), room, Role::Error)));
+            lines.push((say!("reports"), theme.sentence(escape_text(error), room, Role::Error)));
         }
-        let quota = status
-            .db_quota
-            .map_or_else(|| "; the quota is told from 3.6 on".into(), |quota| format!(" of {}", bytes(quota)));
-        let sizes = format!("{}{quota}, {} in use", bytes(status.db_size), bytes(status.db_in_use));
-        lines.push(("version", Span::raw(escape_text(&status.version).into_owned())));
-        lines.push(("database", theme.sentence(sizes, room, Role::Text)));
+        let (size, in_use) = (bytes(status.db_size), bytes(status.db_in_use));
+        let sizes = match status.db_quota {
+            None => say!("{size}; the quota is told from 3.6 on, {in_use} in use", size, in_use),
+            Some(quota) => say!("{size} of {quota}, {in_use} in use", size, quota = bytes(quota), in_use),
+        };
+        lines.push((say!("version"), Span::raw(escape_text(&status.version).into_owned())));
+        lines.push((say!("database"), theme.sentence(sizes, room, Role::Text)));
     }
     for alarm in facts.cluster.alarms().iter().filter(|alarm| alarm.member == member.member.id) {
-        lines.push(("alarm", theme.span(alarm.kind.name(), Role::Error)));
+        lines.push((say!("alarm"), theme.span(alarm.kind.name(), Role::Error)));
     }
-    lines.push(("clients", theme.sentence(urls(&member.member.client_urls), room, Role::Text)));
-    lines.push(("peers", theme.sentence(urls(&member.member.peer_urls), room, Role::Text)));
+    lines.push((say!("clients"), theme.sentence(urls(&member.member.client_urls), room, Role::Text)));
+    lines.push((say!("peers"), theme.sentence(urls(&member.member.peer_urls), room, Role::Text)));
     for (y, (label, text)) in (inner.top()..inner.bottom()).zip(lines) {
         canvas.line(
             inner.x + 1,
             y,
             inner.width.saturating_sub(1),
-            &Line::from(vec![theme.span(format!("{label:<10}"), Role::Muted), text]),
+            &Line::from(vec![theme.span(padded(label, LABEL), Role::Muted), text]),
         );
     }
 }
 
 fn urls(urls: &[String]) -> String {
-    if urls.is_empty() { "none told".into() } else { escape_text(&urls.join(", ")).into_owned() }
+    if urls.is_empty() { say!("none told").into() } else { escape_text(&urls.join(", ")).into_owned() }
 }
 
 /// Who led when, the latest change first.
@@ -264,12 +279,12 @@ pub fn draw_changes(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let count = cluster.changes().count();
-    let panel = Panel::new(theme.span("Leader changes", Role::Title));
+    let panel = Panel::new(theme.span(say!("Leader changes"), Role::Title));
     let panel = if count > 0 { panel.data(theme.span(count.to_string(), Role::Muted)) } else { panel };
     let inner = panel.draw(canvas, area);
     if count == 0 {
         let columns = inner.width.saturating_sub(1);
-        canvas.text(inner.x + 1, inner.y, columns, "none since the start of lockscope", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, columns, say!("none since the start of lockscope"), Role::Muted);
     }
     for (y, change) in (inner.top()..inner.bottom()).zip(cluster.changes().rev()) {
         canvas.line(inner.x, y, inner.width, &change_line(change, cluster, facts.now(), theme));
@@ -278,14 +293,15 @@ pub fn draw_changes(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
 
 fn change_line<'a>(change: &LeaderChange, cluster: &Cluster, now: Timestamp, theme: &Theme) -> Line<'a> {
     let who = |id: Option<MemberId>| match id {
-        None => "nobody".to_owned(),
+        None => say!("nobody").to_owned(),
         Some(id) => cluster.member(id).map_or_else(|| id.to_string(), |facts| name(facts).into_owned()),
     };
     let to = who(change.to);
     let role = if change.to.is_none() { Role::Error } else { Role::Leader };
+    let before = say!("after {from}, term {term}", from = who(change.from), term = number(change.term.0));
     Line::from(vec![
         theme.span(clock(change.at, now, &theme.zone), Role::Muted),
         theme.span(format!(" {} {to}", theme.glyphs.leader), role),
-        theme.span(format!(" after {}, term {}", who(change.from), number(change.term.0)), Role::Muted),
+        theme.span(format!(" {before}"), Role::Muted),
     ])
 }

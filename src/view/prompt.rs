@@ -6,11 +6,12 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
 use super::layout::{Chrome, SMALLEST, bottom};
-use super::text::{escape_text, width};
+use super::text::{escape_text, sentence, width};
 use super::theme::Role;
 use super::widget::panel::Panel;
 use crate::input::Target;
 use crate::input::keymap::{Context, hints};
+use crate::lang;
 use crate::model::Model;
 use crate::model::ui::{Prompt, Purpose};
 
@@ -24,11 +25,8 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) -> Option<Position> {
     let chrome = Chrome::of(area);
     if let Some(toast) = &model.ui.toast {
         let role = if toast.notice.is_error() { Role::Error } else { Role::Title };
-        let text = canvas.theme.sentence(
-            escape_text(&toast.notice.to_string()).into_owned(),
-            usize::from(area.width.saturating_sub(2)),
-            role,
-        );
+        let said = sentence(&toast.notice.sentence());
+        let text = canvas.theme.sentence(said, usize::from(area.width.saturating_sub(2)), role);
         canvas.clear(chrome.status);
         canvas.line(chrome.status.x + 1, chrome.status.y, chrome.status.width.saturating_sub(2), &Line::from(text));
     }
@@ -86,7 +84,7 @@ pub fn draw_choices(canvas: &mut Canvas<'_>, body: Rect, title: &'static str, co
         .iter()
         .map(|(binding, hint)| {
             let keys = canvas.theme.span(format!("{:>5}  ", hint.label(ascii)), Role::Title);
-            (binding.action, Line::from(vec![keys, Span::raw(hint.text)]))
+            (binding.action, Line::from(vec![keys, Span::raw(lang::text(hint.text))]))
         })
         .collect();
     let columns = lines.iter().map(|(_, line)| columns_of(line)).max().unwrap_or(0).saturating_add(4);

@@ -3,10 +3,10 @@
 use std::fmt;
 
 use crate::domain::escape::escape;
-use crate::domain::play::{Ill, Order};
+use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::write::{Write, WriteResult};
-use crate::domain::{Length, Millis, Timestamp};
+use crate::domain::{Length, Millis, Sentence, Timestamp, Value};
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
 
@@ -192,130 +192,203 @@ impl Notice {
     }
 }
 
-impl fmt::Display for Notice {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Notice {
+    /// What it says, with its values apart from the words.
+    pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Copied(what) => write!(f, "{} copied", what.words()),
-            Self::NothingToCopy(what) => write!(f, "no {} to copy here", what.words()),
-            Self::Command(error) => error.fmt(f),
-            Self::NoLock(name) => write!(f, "no lock `{name}`"),
-            Self::NothingToOpen => f.write_str("no lock to open here"),
-            Self::Theme(name) => write!(f, "theme {name}"),
-            Self::Mouse(true) => f.write_str("mouse on: click and scroll"),
-            Self::Mouse(false) => f.write_str("mouse left to the terminal: select text; m takes it back"),
-            Self::Refresh(period) => write!(f, "refresh every {} s", period.secs()),
-            Self::RefreshLimit(period) => write!(f, "refresh stays at every {} s", period.secs()),
-            Self::All(true) => f.write_str("all leased keys"),
-            Self::All(false) => f.write_str("locks only"),
-            Self::Done(fault) => done(*fault, f),
-            Self::NotDone(fault, why) => write!(f, "{fault}: {why}"),
-            Self::NeedsEmbedded => f.write_str("this key needs an embedded cluster: `lockscope demo` starts one"),
-            Self::NoNode => f.write_str("the cluster has told of no node yet"),
-            Self::NoHeir => f.write_str("there is no other node that could lead"),
-            Self::Ordered(order) => ordered(order, f),
-            Self::NotOrdered(order, why) => write!(f, "{order}: {why}"),
-            Self::NeedsPlay => f.write_str("no clients play here: `lockscope demo` has some"),
-            Self::NoClient => f.write_str("no client plays; a adds one"),
-            Self::OnlyReplay => f.write_str("this is a recording: it can be looked at, and nothing can be done to it"),
-            Self::NeedsReplay => f.write_str("this needs a recording: `lockscope replay FILE` shows one"),
-            Self::ReplayLimit(speed) => write!(f, "the replay goes at {speed} already"),
-            Self::NotFound(text) => write!(f, "nothing more happens to what has `{text}` in its name"),
-            Self::NothingSought => f.write_str("say what to look for with :find TEXT"),
-            Self::ReplayEdge(Edge::Start) => f.write_str("the recording begins here"),
-            Self::ReplayEdge(Edge::End) => f.write_str("the recording ends here"),
-            Self::ReplayBroke(why) => write!(f, "the recording cannot be read any more: {why}"),
-            Self::Recording(file) => write!(f, "recording into {file}; T ends it"),
-            Self::Recorded(file, count) => write!(f, "{count} observations are in {file}"),
-            Self::NotRecorded(why) => f.write_str(why),
-            Self::NothingToFilter => f.write_str("there is nothing to filter here: Locks and Leases have a filter"),
-            Self::WholeRun => f.write_str("the whole run is on the screen; z shows it in more detail"),
-            Self::RunBegins => f.write_str("here the run begins; F follows it again"),
-            Self::SpeedLimit(speed) => write!(f, "the cluster's clock runs at {speed} times already"),
-            Self::IsolatedAlready(node) => write!(f, "{node} is cut off from all others already; h heals all cuts"),
-            Self::NoWay(index) => write!(f, "no way of entry {index} is known; this is the newest request"),
-            Self::CommandCopied => f.write_str("command copied"),
-            Self::ReadOnly => f.write_str("read-only: writes are off"),
-            Self::WriteRuns => f.write_str("a write is being carried out; its outcome comes first"),
-            Self::WriteGoesOn => f.write_str("the write goes on; what comes of it is told here and in the log"),
-            Self::Written(done) => written(&done.0, &done.1, f),
-            Self::NoLease => f.write_str("there is no lease to revoke here; D deletes a key without one"),
-            Self::NothingToRelease => f.write_str("nobody holds what is selected: there is no key to delete"),
-            Self::NoKey(name) => write!(f, "neither a key nor a held lock is called `{name}`"),
-            Self::NoMember => f.write_str("no member is known yet"),
-            Self::NoMemberNamed(name) => write!(f, "no member is called `{name}`"),
-            Self::LeadsAlready => f.write_str("this member leads already"),
-            Self::NoAlarm => f.write_str("no alarm is raised"),
+            Self::Copied(what) => Sentence::new("{what} copied").with("what", what.words()),
+            Self::NothingToCopy(what) => Sentence::new("no {what} to copy here").with("what", what.words()),
+            Self::Command(error) => error.sentence(),
+            Self::NoLock(name) => Sentence::new("no lock `{name}`").with("name", name.clone()),
+            Self::NothingToOpen => Sentence::new("no lock to open here"),
+            Self::Theme(name) => Sentence::new("theme {name}").with("name", name.clone()),
+            Self::Mouse(true) => Sentence::new("mouse on: click and scroll"),
+            Self::Mouse(false) => Sentence::new("mouse left to the terminal: select text; m takes it back"),
+            Self::Refresh(period) => Sentence::new("refresh every {seconds} s").with("seconds", period.secs()),
+            Self::RefreshLimit(period) => {
+                Sentence::new("refresh stays at every {seconds} s").with("seconds", period.secs())
+            }
+            Self::All(true) => Sentence::new("all leased keys"),
+            Self::All(false) => Sentence::new("locks only"),
+            Self::Done(fault) => done(*fault),
+            Self::NotDone(fault, why) => {
+                Sentence::new("{what}: {why}").with("what", text(fault)).with("why", text(why))
+            }
+            Self::NeedsEmbedded => Sentence::new("this key needs an embedded cluster: `lockscope demo` starts one"),
+            Self::NoNode => Sentence::new("the cluster has told of no node yet"),
+            Self::NoHeir => Sentence::new("there is no other node that could lead"),
+            Self::Ordered(order) => ordered(order),
+            Self::NotOrdered(order, why) => {
+                Sentence::new("{what}: {why}").with("what", text(order)).with("why", text(why))
+            }
+            Self::NeedsPlay => Sentence::new("no clients play here: `lockscope demo` has some"),
+            Self::NoClient => Sentence::new("no client plays; a adds one"),
+            Self::OnlyReplay => {
+                Sentence::new("this is a recording: it can be looked at, and nothing can be done to it")
+            }
+            Self::NeedsReplay => Sentence::new("this needs a recording: `lockscope replay FILE` shows one"),
+            Self::ReplayLimit(speed) => Sentence::new("the replay goes at {speed} already").with("speed", text(speed)),
+            Self::NotFound(sought) => {
+                Sentence::new("nothing more happens to what has `{text}` in its name").with("text", text(sought))
+            }
+            Self::NothingSought => Sentence::new("say what to look for with :find TEXT"),
+            Self::ReplayEdge(Edge::Start) => Sentence::new("the recording begins here"),
+            Self::ReplayEdge(Edge::End) => Sentence::new("the recording ends here"),
+            Self::ReplayBroke(why) => {
+                Sentence::new("the recording cannot be read any more: {why}").with("why", text(why))
+            }
+            Self::Recording(file) => Sentence::new("recording into {file}; T ends it").with("file", text(file)),
+            Self::Recorded(file, count) => {
+                Sentence::new("{count} observations are in {file}").with("count", text(count)).with("file", text(file))
+            }
+            Self::NotRecorded(why) => Sentence::new("{why}").with("why", text(why)),
+            Self::NothingToFilter => Sentence::new("there is nothing to filter here: Locks and Leases have a filter"),
+            Self::WholeRun => Sentence::new("the whole run is on the screen; z shows it in more detail"),
+            Self::RunBegins => Sentence::new("here the run begins; F follows it again"),
+            Self::SpeedLimit(speed) => {
+                Sentence::new("the cluster's clock runs at {speed} times already").with("speed", text(speed))
+            }
+            Self::IsolatedAlready(node) => {
+                Sentence::new("{node} is cut off from all others already; h heals all cuts").with("node", text(node))
+            }
+            Self::NoWay(index) => {
+                Sentence::new("no way of entry {index} is known; this is the newest request").with("index", text(index))
+            }
+            Self::CommandCopied => Sentence::new("command copied"),
+            Self::ReadOnly => Sentence::new("read-only: writes are off"),
+            Self::WriteRuns => Sentence::new("a write is being carried out; its outcome comes first"),
+            Self::WriteGoesOn => Sentence::new("the write goes on; what comes of it is told here and in the log"),
+            Self::Written(done) => written(&done.0, &done.1),
+            Self::NoLease => Sentence::new("there is no lease to revoke here; D deletes a key without one"),
+            Self::NothingToRelease => Sentence::new("nobody holds what is selected: there is no key to delete"),
+            Self::NoKey(name) => {
+                Sentence::new("neither a key nor a held lock is called `{name}`").with("name", text(name))
+            }
+            Self::NoMember => Sentence::new("no member is known yet"),
+            Self::NoMemberNamed(name) => Sentence::new("no member is called `{name}`").with("name", text(name)),
+            Self::LeadsAlready => Sentence::new("this member leads already"),
+            Self::NoAlarm => Sentence::new("no alarm is raised"),
         }
     }
 }
 
+impl fmt::Display for Notice {
+    /// In English, as the log has it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
+}
+
+fn text(value: impl fmt::Display) -> Value {
+    Value::Text(value.to_string())
+}
+
 /// What came of a write, in a few words.
-fn written(write: &Write, result: &WriteResult, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn written(write: &Write, result: &WriteResult) -> Sentence {
+    // What is revoked, released, moved or disarmed; each is said in full, as languages order it.
+    let what = match write {
+        Write::Revoke { lease } => text(lease),
+        Write::Release { lock, .. } => text(escape(lock)),
+        Write::MoveLeader { to } => text(to),
+        Write::Disarm(alarm) => text(alarm.kind.name()),
+    };
+    let words = match (result, write) {
+        // Not every call tells a revision.
+        (WriteResult::Done { revision, .. }, write) if revision.0 == 0 => match write {
+            Write::Revoke { .. } => "done: revoke lease {what}",
+            Write::Release { .. } => "done: release {what}",
+            Write::MoveLeader { .. } => "done: move the lead to {what}",
+            Write::Disarm(_) => "done: disarm {what}",
+        },
+        (WriteResult::Done { .. }, Write::Revoke { .. }) => "done: revoke lease {what}, at revision {revision}",
+        (WriteResult::Done { .. }, Write::Release { .. }) => "done: release {what}, at revision {revision}",
+        (WriteResult::Done { .. }, Write::MoveLeader { .. }) => "done: move the lead to {what}, at revision {revision}",
+        (WriteResult::Done { .. }, Write::Disarm(_)) => "done: disarm {what}, at revision {revision}",
+        (WriteResult::Changed { .. }, Write::Revoke { .. }) => "not done: revoke lease {what}: it changed before",
+        (WriteResult::Changed { .. }, Write::Release { .. }) => "not done: release {what}: it changed before",
+        (WriteResult::Changed { .. }, Write::MoveLeader { .. }) => {
+            "not done: move the lead to {what}: it changed before"
+        }
+        (WriteResult::Changed { .. }, Write::Disarm(_)) => "not done: disarm {what}: it changed before",
+        (WriteResult::Gone, Write::Revoke { .. }) => "not done: revoke lease {what}: it was gone already",
+        (WriteResult::Gone, Write::Release { .. }) => "not done: release {what}: it was gone already",
+        (WriteResult::Gone, Write::MoveLeader { .. }) => "not done: move the lead to {what}: it was gone already",
+        (WriteResult::Gone, Write::Disarm(_)) => "not done: disarm {what}: it was gone already",
+        (WriteResult::Refused { .. }, Write::Revoke { .. }) => "not done: revoke lease {what}: {why}",
+        (WriteResult::Refused { .. }, Write::Release { .. }) => "not done: release {what}: {why}",
+        (WriteResult::Refused { .. }, Write::MoveLeader { .. }) => "not done: move the lead to {what}: {why}",
+        (WriteResult::Refused { .. }, Write::Disarm(_)) => "not done: disarm {what}: {why}",
+        (WriteResult::Unknown { .. }, Write::Revoke { .. }) => "UNKNOWN whether done: revoke lease {what}: {why}",
+        (WriteResult::Unknown { .. }, Write::Release { .. }) => "UNKNOWN whether done: release {what}: {why}",
+        (WriteResult::Unknown { .. }, Write::MoveLeader { .. }) => {
+            "UNKNOWN whether done: move the lead to {what}: {why}"
+        }
+        (WriteResult::Unknown { .. }, Write::Disarm(_)) => "UNKNOWN whether done: disarm {what}: {why}",
+    };
+    let said = Sentence::new(words).with("what", what);
     match result {
-        WriteResult::Done { .. } => f.write_str("done: ")?,
-        WriteResult::Changed { .. } | WriteResult::Gone | WriteResult::Refused { .. } => f.write_str("not done: ")?,
-        WriteResult::Unknown { .. } => f.write_str("UNKNOWN whether done: ")?,
-    }
-    match write {
-        Write::Revoke { lease } => write!(f, "revoke lease {lease}")?,
-        Write::Release { lock, .. } => write!(f, "release {}", escape(lock))?,
-        Write::MoveLeader { to } => write!(f, "move the lead to {to}")?,
-        Write::Disarm(alarm) => write!(f, "disarm {}", alarm.kind.name())?,
-    }
-    match result {
-        // Not every call tells one.
-        WriteResult::Done { revision, .. } if revision.0 == 0 => Ok(()),
-        WriteResult::Done { revision, .. } => write!(f, ", at revision {revision}"),
-        WriteResult::Changed { .. } => f.write_str(": it changed before"),
-        WriteResult::Gone => f.write_str(": it was gone already"),
-        WriteResult::Refused { why } | WriteResult::Unknown { why } => write!(f, ": {why}"),
+        WriteResult::Done { revision, .. } => said.with("revision", text(revision)),
+        WriteResult::Refused { why } | WriteResult::Unknown { why } => said.with("why", text(why)),
+        WriteResult::Changed { .. } | WriteResult::Gone => said,
     }
 }
 
 /// What an order led to, in a few words.
-fn ordered(order: &Order, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn ordered(order: &Order) -> Sentence {
     let (whom, ill) = match order {
-        Order::Add(1) => return f.write_str("one client more joins"),
-        Order::Add(count) => return write!(f, "{count} clients more join"),
+        Order::Add(1) => return Sentence::new("one client more joins"),
+        Order::Add(count) => return Sentence::new("{count} clients more join").with("count", text(count)),
         Order::Client(whom, ill) => (whom, ill),
     };
-    match ill {
-        Ill::Pause => write!(f, "{whom} stands still: no heartbeat, no work; p lets it go on"),
-        Ill::Resume => write!(f, "{whom} goes on"),
-        Ill::Crash => write!(f, "{whom} crashed: its key stays until its lease runs out"),
-        Ill::Cut => write!(f, "{whom} is cut off; d mends its connection"),
-        Ill::Mend => write!(f, "{whom} reaches the cluster again"),
-        Ill::Release => write!(f, "{whom} lets go"),
-        Ill::Revoke => write!(f, "the lease of {whom} is revoked"),
-        Ill::Remove => write!(f, "{whom} ends in order"),
-        Ill::Heartbeat(every) => write!(f, "{whom} sends a heartbeat every {} from now on", Length(*every)),
-        Ill::Skew(0) => write!(f, "the clock of {whom} is right again"),
-        Ill::Skew(millis) => {
-            let size = Length(std::time::Duration::from_millis(millis.unsigned_abs()));
-            write!(f, "the clock of {whom} is {size} {}; t sets it right", if *millis < 0 { "behind" } else { "ahead" })
+    let said = match ill {
+        Ill::Pause => Sentence::new("{whom} stands still: no heartbeat, no work; p lets it go on"),
+        Ill::Resume => Sentence::new("{whom} goes on"),
+        Ill::Crash => Sentence::new("{whom} crashed: its key stays until its lease runs out"),
+        Ill::Cut => Sentence::new("{whom} is cut off; d mends its connection"),
+        Ill::Mend => Sentence::new("{whom} reaches the cluster again"),
+        Ill::Release => Sentence::new("{whom} lets go"),
+        Ill::Revoke => Sentence::new("the lease of {whom} is revoked"),
+        Ill::Remove => Sentence::new("{whom} ends in order"),
+        Ill::Heartbeat(every) => {
+            Sentence::new("{whom} sends a heartbeat every {length} from now on").with("length", text(Length(*every)))
         }
-        Ill::Hold(hold) => write!(f, "{whom} holds for {} from now on", Length(*hold)),
+        Ill::Skew(0) => Sentence::new("the clock of {whom} is right again"),
+        Ill::Skew(millis) => {
+            let size = text(Length(std::time::Duration::from_millis(millis.unsigned_abs())));
+            if *millis < 0 {
+                Sentence::new("the clock of {whom} is {size} behind; t sets it right").with("size", size)
+            } else {
+                Sentence::new("the clock of {whom} is {size} ahead; t sets it right").with("size", size)
+            }
+        }
+        Ill::Hold(hold) => Sentence::new("{whom} holds for {length} from now on").with("length", text(Length(*hold))),
+    };
+    match whom {
+        Whom::Holder => said.with("whom", "holder"),
+        Whom::Waiter => said.with("whom", "waiter"),
+        Whom::Client(id) => said.with("whom", text(id)),
     }
 }
 
 /// What a fault led to, in a few words.
-fn done(fault: Fault, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+fn done(fault: Fault) -> Sentence {
+    let of = |words, node| Sentence::new(words).with("node", text(node));
     match fault {
-        Fault::Kill(node) => write!(f, "killed {node}"),
-        Fault::Start(node) => write!(f, "started {node}"),
-        Fault::Pause(node) => write!(f, "paused {node}: it answers nothing"),
-        Fault::Resume(node) => write!(f, "{node} goes on"),
-        Fault::Isolate(node) => write!(f, "{node} is cut off from all others"),
-        Fault::Cut(one, other) => write!(f, "{one} and {other} cannot reach each other"),
-        Fault::Heal => f.write_str("the network is as at the start"),
-        Fault::Campaign(node) => write!(f, "{node} stands for election"),
-        Fault::Transfer(node) => write!(f, "the lead is handed over to {node}"),
-        Fault::Speed(speed) => write!(f, "the cluster's clock runs at {speed} times"),
-        Fault::Freeze => f.write_str("the cluster's clock stands still; f lets it run on, . makes one step"),
-        Fault::Thaw => f.write_str("the cluster's clock runs on"),
-        Fault::Step => f.write_str("one step"),
+        Fault::Kill(node) => of("killed {node}", node),
+        Fault::Start(node) => of("started {node}", node),
+        Fault::Pause(node) => of("paused {node}: it answers nothing", node),
+        Fault::Resume(node) => of("{node} goes on", node),
+        Fault::Isolate(node) => of("{node} is cut off from all others", node),
+        Fault::Cut(one, other) => of("{node} and {other} cannot reach each other", one).with("other", text(other)),
+        Fault::Heal => Sentence::new("the network is as at the start"),
+        Fault::Campaign(node) => of("{node} stands for election", node),
+        Fault::Transfer(node) => of("the lead is handed over to {node}", node),
+        Fault::Speed(speed) => Sentence::new("the cluster's clock runs at {speed} times").with("speed", text(speed)),
+        Fault::Freeze => Sentence::new("the cluster's clock stands still; f lets it run on, . makes one step"),
+        Fault::Thaw => Sentence::new("the cluster's clock runs on"),
+        Fault::Step => Sentence::new("one step"),
         Fault::Delay(_) | Fault::Loss(_) | Fault::PreVote(_) | Fault::CheckQuorum(_) => {
-            write!(f, "{fault} from now on")
+            Sentence::new("{what} from now on").with("what", text(fault))
         }
     }
 }

@@ -8,10 +8,11 @@ use crate::domain::{Millis, Timestamp};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 use crate::model::{Facts, KeyView, LockView, TtlState};
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::locks::row::length;
-use crate::view::text::{Cut, duration, escape_text, fit_bytes, grouped, quantity, width};
+use crate::view::text::{Cut, duration, escape_text, fit_bytes, grouped, padded, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::ttl::renewal;
@@ -34,7 +35,7 @@ pub fn wanted_rows(facts: &Facts, lock: &LockView<'_>, theme: &Theme) -> u16 {
 /// Draws the facts as a panel.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>) {
     let theme = canvas.theme;
-    let title = theme.span(if lock.layout().is_lock() { "Lock" } else { "Keys" }, Role::Title);
+    let title = theme.span(if lock.layout().is_lock() { say!("Lock") } else { say!("Keys") }, Role::Title);
     let inner = Panel::new(title).data(theme.span(recipe(lock), Role::Muted)).draw(canvas, area);
     for (y, line) in (inner.top()..inner.bottom()).zip(lines(facts, lock, usize::from(inner.width), theme)) {
         canvas.line(inner.x, y, inner.width, &line);
@@ -66,13 +67,13 @@ fn lines<'a>(facts: &'a Facts, lock: &LockView<'a>, columns: usize, theme: &Them
             all.push(Fact { label, text: vec![Span::raw(text)] });
         }
         if let Some(count) = version_note(lock, key) {
-            all.push(Fact { label: "puts", text: vec![Span::raw(count)] });
+            all.push(Fact { label: say!("puts"), text: vec![Span::raw(count)] });
         }
     }
     let widest = all.iter().map(|fact| width(fact.label)).max().unwrap_or(0).min(WIDEST_LABEL);
     all.into_iter()
         .map(|fact| {
-            let mut spans = vec![theme.span(format!("{:<widest$} ", fact.label), Role::Muted)];
+            let mut spans = vec![theme.span(format!("{} ", padded(fact.label, widest)), Role::Muted)];
             spans.extend(fact.text);
             Line::from(spans)
         })
@@ -87,42 +88,42 @@ fn fencing<'a>(lock: &LockView<'_>, key: &KeyView<'a>, columns: usize, theme: &T
         let transitions = kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions);
         if let Some(transitions) = transitions {
             let number = Span::raw(format!("{}  ", grouped(i64::from(transitions))));
-            all.push(Fact { label: "token", text: vec![number, theme.span("= leaseTransitions", Role::Muted)] });
+            all.push(Fact { label: say!("token"), text: vec![number, theme.span("= leaseTransitions", Role::Muted)] });
         }
-        all.push(Fact { label: "key", text: vec![name()] });
+        all.push(Fact { label: say!("key"), text: vec![name()] });
         let revision = grouped(key.entry().mod_revision.0);
-        all.push(Fact { label: "guard", text: vec![Span::raw(format!("mod_revision(key) = {revision}"))] });
+        all.push(Fact { label: say!("guard"), text: vec![Span::raw(format!("mod_revision(key) = {revision}"))] });
         return;
     }
     let token = grouped(key.token().0);
     if lock.layout().is_lock() {
         let number = Span::raw(format!("{token}  "));
-        all.push(Fact { label: "token", text: vec![number, theme.span("= holder's create_revision", Role::Muted)] });
+        let what = theme.span(say!("= holder's create_revision"), Role::Muted);
+        all.push(Fact { label: say!("token"), text: vec![number, what] });
     }
-    all.push(Fact { label: "key", text: vec![name()] });
+    all.push(Fact { label: say!("key"), text: vec![name()] });
     if lock.layout().is_lock() {
-        all.push(Fact { label: "guard", text: vec![Span::raw(format!("create_revision(key) = {token}"))] });
+        all.push(Fact { label: say!("guard"), text: vec![Span::raw(format!("create_revision(key) = {token}"))] });
     }
 }
 
 fn times<'a>(lock: &LockView<'_>, now: Timestamp, theme: &Theme) -> Vec<Fact<'a>> {
     let mut facts = Vec::new();
     let held = match (lock.held_since(), lock.free_since()) {
-        (Some(since), _) => Some(("held", length(since, now))),
-        (None, Some(since)) => Some(("free", duration(now.since(since)))),
+        (Some(since), _) => {
+            let usual = theme.span(usual(&lock.hold_times()), Role::Muted);
+            Some((say!("held"), vec![Span::raw(length(since, now)), usual]))
+        }
+        (None, Some(since)) => Some((say!("free"), vec![Span::raw(duration(now.since(since)))])),
         (None, None) => None,
     };
-    let holds = lock.hold_times();
-    if let Some((label, text)) = held {
-        let mut spans = vec![Span::raw(text)];
-        if label == "held" {
-            spans.push(theme.span(usual(&holds), Role::Muted));
-        }
-        facts.push(Fact { label, text: spans });
-    }
+    facts.extend(held.map(|(label, text)| Fact { label, text }));
     let waits = lock.wait_times();
     if !waits.is_empty() {
-        facts.push(Fact { label: "wait", text: vec![theme.span(usual(&waits).trim_start().to_owned(), Role::Text)] });
+        facts.push(Fact {
+            label: say!("wait"),
+            text: vec![theme.span(usual(&waits).trim_start().to_owned(), Role::Text)],
+        });
     }
     facts
 }
@@ -130,7 +131,8 @@ fn times<'a>(lock: &LockView<'_>, now: Timestamp, theme: &Theme) -> Vec<Fact<'a>
 /// `  median 1m50s  p95 4m31s  of 23`; nothing when there is nothing to compare with.
 fn usual(sorted: &[Millis]) -> String {
     let (Some(median), Some(p95)) = (quantile(sorted, 50), quantile(sorted, 95)) else { return String::new() };
-    format!("  median {}  p95 {}  of {}", duration(median), duration(p95), sorted.len())
+    let (median, p95, count) = (duration(median), duration(p95), sorted.len());
+    format!("  {}", say!("median {median}  p95 {p95}  of {count}", median, p95, count))
 }
 
 /// The smallest value that is not below `percent` of all (nearest rank).
@@ -153,7 +155,7 @@ fn lease(facts: &Facts, key: &KeyView<'_>, columns: usize, theme: &Theme, all: &
     }
     let (mut granted, mut brief) = (Vec::new(), Vec::new());
     if let TtlState::Live { granted: seconds, .. } | TtlState::Overdue { granted: seconds, .. } = key.ttl() {
-        granted.push(theme.span(format!("  {seconds}s granted"), Role::Muted));
+        granted.push(theme.span(format!("  {}", say!("{seconds}s granted", seconds)), Role::Muted));
         brief.push(theme.span(format!("  TTL {seconds}s"), Role::Muted));
     }
     let id = key.lease().to_string();
@@ -165,11 +167,11 @@ fn lease(facts: &Facts, key: &KeyView<'_>, columns: usize, theme: &Theme, all: &
     ];
     let fits = |form: &Vec<Span<'_>>| form.iter().map(|span| width(&span.content)).sum::<usize>() <= columns;
     let text = forms.into_iter().find(fits).unwrap_or_else(|| [vec![short], said].concat());
-    all.push(Fact { label: "lease", text });
+    all.push(Fact { label: say!("lease"), text });
     let others = facts.lease(key.lease()).map_or(0, |lease| lease.key_count().saturating_sub(1));
     if others > 0 {
-        let text = vec![theme.span(format!("{} on this lease", quantity(others, "other key")), Role::Text)];
-        all.push(Fact { label: "shares", text });
+        let text = vec![theme.span(say!("{keys} on this lease", keys = quantity(others, "other key")), Role::Text)];
+        all.push(Fact { label: say!("shares"), text });
     }
 }
 
@@ -178,7 +180,8 @@ fn lease(facts: &Facts, key: &KeyView<'_>, columns: usize, theme: &Theme, all: &
 fn version_note(lock: &LockView<'_>, key: &KeyView<'_>) -> Option<String> {
     let entry = key.entry();
     let told = entry.version > 1 && lock.layout() != Layout::KubernetesLease;
-    told.then(|| format!("{}, last at revision {}", grouped(entry.version), grouped(entry.mod_revision.0)))
+    let (puts, revision) = (grouped(entry.version), grouped(entry.mod_revision.0));
+    told.then(|| say!("{puts}, last at revision {revision}", puts, revision))
 }
 
 #[cfg(test)]

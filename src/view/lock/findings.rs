@@ -11,6 +11,7 @@ use crate::view::text::{command, sentence};
 use crate::view::theme::{Role, Theme};
 use crate::view::verdict::wrapped;
 use crate::view::widget::panel::Panel;
+use crate::{lang, say};
 
 /// The most rows that a sentence is wrapped to.
 const MOST: usize = 3;
@@ -36,8 +37,9 @@ pub fn draw(
     let theme = canvas.theme;
     let count = diagnosis.of_lock(lock.name()).count();
     let worst = diagnosis.severity(lock.name()).map_or(Role::Title, role);
-    let title = vec![theme.span("Findings", Role::Title), Span::raw(" "), theme.span(count.to_string(), worst)];
-    let panel = Panel::new(Line::from(title)).data(theme.span("y r copies the remedy", Role::Muted)).focused(focused);
+    let title = vec![theme.span(say!("Findings"), Role::Title), Span::raw(" "), theme.span(count.to_string(), worst)];
+    let panel =
+        Panel::new(Line::from(title)).data(theme.span(say!("y r copies the remedy"), Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     let lines = lines(diagnosis, lock, usize::from(inner.width), theme);
     canvas.hit_pane(area, Pane::Findings, inner.height, lines.len());
@@ -73,7 +75,7 @@ fn of_finding<'a>(finding: &Finding, columns: usize, theme: &Theme) -> Vec<Line<
     // What can be done comes before the reason: it must not be cut off where rows are few.
     let remedy = format!("$ {}", command(&finding.remedy));
     lines.push(Line::from(vec![Span::raw("  "), theme.sentence(remedy, room, Role::Text)]));
-    let why = finding.rule().map_or("", |rule| rule.why);
+    let why = finding.rule().map_or("", |rule| lang::text(rule.why));
     for text in wrapped(why, room, MOST) {
         lines.push(Line::from(vec![Span::raw("  "), theme.sentence(text, room, Role::Muted)]));
     }

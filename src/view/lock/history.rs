@@ -10,12 +10,13 @@ use crate::model::{Cause, Facts, Handoff, Hold, LockView, Rebuilding, Rebuilt, W
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::client;
 use crate::view::locks::changes::{cause_glyph, cause_word};
-use crate::view::text::{clock, duration, grouped, sanitise};
+use crate::view::text::{clock, duration, grouped, padded, sanitise};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
+use crate::{lang, say};
 
-/// Stands where others have their time: what was told long after it happened has none.
-const REPLAYED: &str = "replayed";
+/// The columns of a time.
+const TIME: usize = 8;
 
 /// A line of the history.
 #[derive(Clone, Copy, Debug)]
@@ -37,12 +38,13 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     let entries = entries(facts, lock);
     let told = entries.iter().filter(|(_, entry)| !matches!(entry, Entry::Mark(_) | Entry::End(_))).count();
     let count = if told == 0 { String::new() } else { grouped(i64::try_from(told).unwrap_or(i64::MAX)) };
-    let panel = Panel::new(theme.span("History", Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
+    let panel =
+        Panel::new(theme.span(say!("History"), Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::History, inner.height, entries.len());
     if entries.is_empty() {
         let columns = inner.width.saturating_sub(1);
-        canvas.text(inner.x + 1, inner.y, columns, "no change of hands seen yet", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, columns, say!("no change of hands seen yet"), Role::Muted);
         return;
     }
     let top = top.min(entries.len().saturating_sub(usize::from(inner.height)));
@@ -51,7 +53,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
             (Some(at), _) => clock(*at, facts.now(), &theme.zone),
             (None, Entry::Rebuilt(handoff)) => format!("{:>8}", grouped(handoff.revision.0)),
             (None, Entry::Mark(_) | Entry::End(_)) => String::new(),
-            (None, _) => REPLAYED.to_owned(),
+            // What was told long after it happened has none.
+            (None, _) => padded(say!("replayed"), TIME),
         };
         let time = if time.is_empty() { time } else { format!("{time} ") };
         let time = theme.span(time, Role::Muted);
@@ -105,29 +108,33 @@ fn entries<'a>(facts: &'a Facts, lock: &LockView<'a>) -> Vec<(Option<Timestamp>,
 fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let (glyph, said, token, length) = match *entry {
         Entry::Began(hold) => {
-            let word = if hold.began.is_none_or(|began| began.exact) { "acquired" } else { "found holding" };
+            let exact = hold.began.is_none_or(|began| began.exact);
+            let word = if exact { say!("acquired") } else { say!("found holding") };
             let waited = hold.waited.filter(|waited| waited.0 >= 1_000);
             (
                 theme.span(theme.glyphs.holder, Role::Holder),
                 vec![Span::raw(format!(" {} {word}", client::short(hold.lease, &hold.key)))],
                 hold.create_revision.0,
-                waited.map_or_else(String::new, |waited| format!("  waited {}", duration(waited))),
+                waited.map_or_else(String::new, |waited| {
+                    format!("  {}", say!("waited {length}", length = duration(waited)))
+                }),
             )
         }
         Entry::Ended(hold, End { at, revision, cause }) => {
             let lost = matches!(cause, Cause::Expired | Cause::Revoked);
             let word = match cause {
-                Cause::Expired => "lease expired",
-                Cause::Revoked => "lease revoked",
-                Cause::Unknown => "cause unknown",
-                _ => cause_word(cause),
+                Cause::Expired => say!("lease expired"),
+                Cause::Revoked => say!("lease revoked"),
+                Cause::Unknown => say!("cause unknown"),
+                _ => lang::text(cause_word(cause)),
             };
             let length = match (hold.began, at) {
                 (Some(began), Some(at)) => {
                     let more = if began.exact { "" } else { ">" };
-                    format!("  held {more}{}", duration(at.since(began.at)))
+                    let length = format!("{more}{}", duration(at.since(began.at)));
+                    format!("  {}", say!("held {length}", length))
                 }
-                _ => format!("  rev {}", grouped(revision.0)),
+                _ => format!("  {} {}", say!("rev"), grouped(revision.0)),
             };
             (
                 cause_glyph(cause, theme),
@@ -142,18 +149,18 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
         Entry::Rebuilt(handoff) => return rebuilt_words(handoff, theme),
         Entry::Mark(rebuilt) => {
             let (word, brief) = match rebuilt.state() {
-                Rebuilding::Reading(_) => ("reading what etcd still has", "reading"),
-                _ if rebuilt.handoffs().len() == 0 => ("no handoff in what etcd still has", "no handoff"),
-                _ => ("rebuilt from revisions, which have no times", "rebuilt"),
+                Rebuilding::Reading(_) => (say!("reading what etcd still has"), say!("reading")),
+                _ if rebuilt.handoffs().len() == 0 => (say!("no handoff in what etcd still has"), say!("no handoff")),
+                _ => (say!("rebuilt from revisions, which have no times"), say!("rebuilt")),
             };
             return [word, brief].map(|text| vec![theme.span(text, Role::Muted)]).to_vec();
         }
         Entry::End(rebuilt) => return end_words(rebuilt, theme),
         Entry::Gap(from) => {
             let mark = theme.span(theme.glyphs.warning, Role::Warning);
-            let form = |text: String| vec![mark.clone(), Span::raw(text)];
+            let form = |text: String| vec![mark.clone(), Span::raw(format!(" {text}"))];
             let from = grouped(from.0);
-            return vec![form(format!(" nothing seen since revision {from}")), form(format!(" gap since {from}"))];
+            return vec![form(say!("nothing seen since revision {from}", from)), form(say!("gap since {from}", from))];
         }
     };
     let bare = [vec![glyph], said].concat();
@@ -166,17 +173,23 @@ fn words<'a>(entry: &Entry<'a>, theme: &Theme) -> Vec<Vec<Span<'a>>> {
 fn rebuilt_words<'a>(handoff: &'a Handoff, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let Handoff { from, to, cause, .. } = handoff;
     let lost = matches!(cause, Cause::Expired | Cause::Revoked);
-    let word = if *cause == Cause::Unknown { "cause unknown" } else { cause_word(*cause) };
+    let word = if *cause == Cause::Unknown { say!("cause unknown") } else { lang::text(cause_word(*cause)) };
     let bare = vec![
         cause_glyph(*cause, theme),
         Span::raw(format!(" {} ", client::short(from.lease, &from.key))),
         theme.span(word, if lost { Role::Error } else { Role::Text }),
     ];
-    let since = from.from.map_or_else(|| "held before".to_owned(), |from| format!("held since {}", grouped(from.0)));
+    let since = match from.from {
+        None => say!("held before").to_owned(),
+        Some(from) => say!("held since {revision}", revision = grouped(from.0)),
+    };
     let next = match &to[..] {
         [] => String::new(),
-        [next] => format!("  then {}", client::short(next.lease, &next.key)),
-        [next, others @ ..] => format!("  then {} +{}", client::short(next.lease, &next.key), others.len()),
+        [next] => format!("  {}", say!("then {client}", client = client::short(next.lease, &next.key))),
+        [next, others @ ..] => {
+            let (client, more) = (client::short(next.lease, &next.key), others.len());
+            format!("  {}", say!("then {client} +{more}", client, more))
+        }
     };
     let with_next = [bare.clone(), vec![Span::raw(next)]].concat();
     let full = [with_next.clone(), vec![theme.span(format!("  {since}"), Role::Muted)]].concat();
@@ -187,15 +200,15 @@ fn rebuilt_words<'a>(handoff: &'a Handoff, theme: &Theme) -> Vec<Vec<Span<'a>>> 
 fn end_words<'a>(rebuilt: &'a Rebuilt, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let since = grouped(rebuilt.since().0);
     let forms = match rebuilt.state() {
-        Rebuilding::Failed(why) => vec![format!("not read: {}", sanitise(why)), "not read".to_owned()],
+        Rebuilding::Failed(why) => vec![say!("not read: {why}", why = sanitise(why)), say!("not read").to_owned()],
         _ if rebuilt.omitted() > 0 => {
             let omitted = grouped(i64::try_from(rebuilt.omitted()).unwrap_or(i64::MAX));
-            vec![format!("{omitted} older ones: lockscope history"), format!("{omitted} older")]
+            vec![say!("{omitted} older ones: lockscope history", omitted), say!("{omitted} older", omitted)]
         }
         Rebuilding::Reading(_) => vec![String::new()],
-        Rebuilding::Done if rebuilt.is_compacted() => vec![format!("compacted below {since}")],
-        Rebuilding::Done if rebuilt.since().0 > 2 => vec![format!("not read below {since}: lockscope history")],
-        Rebuilding::Done => vec!["all of the store's past".to_owned()],
+        Rebuilding::Done if rebuilt.is_compacted() => vec![say!("compacted below {since}", since)],
+        Rebuilding::Done if rebuilt.since().0 > 2 => vec![say!("not read below {since}: lockscope history", since)],
+        Rebuilding::Done => vec![say!("all of the store's past").to_owned()],
     };
     forms.into_iter().map(|text| vec![theme.span(text, Role::Muted)]).collect()
 }

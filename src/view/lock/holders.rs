@@ -4,6 +4,7 @@ use ratatui::layout::Rect;
 
 use crate::domain::{Millis, Timestamp};
 use crate::model::{Cause, Hold, LockView};
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::layout::left;
@@ -16,7 +17,7 @@ const SPAN: Millis = Millis(600_000);
 
 /// Draws the holders of one lock as a panel.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, lock: &LockView<'_>, now: Timestamp) {
-    let inner = Panel::new(canvas.theme.span("Holders, last 10 min", Role::Title)).draw(canvas, area);
+    let inner = Panel::new(canvas.theme.span(say!("Holders, last 10 min"), Role::Title)).draw(canvas, area);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let window = Window { end: now, span: SPAN };
     lane(canvas, inner, window, &stretches(lock, now));
@@ -25,7 +26,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, lock: &LockView<'_>, now: Times
 
 /// Draws the holders of several locks below each other, each with its name in front.
 pub fn draw_several(canvas: &mut Canvas<'_>, area: Rect, locks: &[LockView<'_>], now: Timestamp) {
-    let inner = Panel::new(canvas.theme.span("Holders, last 10 min", Role::Title)).draw(canvas, area);
+    let inner = Panel::new(canvas.theme.span(say!("Holders, last 10 min"), Role::Title)).draw(canvas, area);
     let (names, lanes) = left(inner, inner.width / 4);
     let lanes = Rect { x: lanes.x + 1, width: lanes.width.saturating_sub(2), ..lanes };
     let window = Window { end: now, span: SPAN };

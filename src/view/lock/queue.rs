@@ -19,6 +19,7 @@ use crate::view::widget::panel::Panel;
 use crate::view::widget::stairs;
 use crate::view::widget::table::{Cell, Column, Row, table};
 use crate::view::widget::ttl::{renewal, whole_seconds};
+use crate::{lang, say};
 
 /// The rows of a frame and a heading.
 const AROUND: u16 = 3;
@@ -73,9 +74,10 @@ pub fn draw(
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::Queue, capacity, len);
     if len == 0 {
-        let free = lock.free_since().map_or_else(String::new, |since| format!(" for {}", duration(now.since(since))));
-        let line =
-            vec![theme.span(format!(" {} free", theme.glyphs.waiter), Role::Text), theme.span(free, Role::Muted)];
+        let length = lock.free_since().map(|since| duration(now.since(since)));
+        let length = length.map_or_else(String::new, |length| format!(" {}", say!("for {length}", length)));
+        let free = format!(" {} {}", theme.glyphs.waiter, say!("free"));
+        let line = vec![theme.span(free, Role::Text), theme.span(length, Role::Muted)];
         canvas.line(inner.x + 1, inner.y, inner.width.saturating_sub(1), &Line::from(line));
         return;
     }
@@ -91,7 +93,8 @@ pub fn draw(
     table(canvas, inner, &COLUMNS, &rows);
     let below = inner.y + 1 + u16::try_from(rows.len()).unwrap_or(0);
     for (y, note) in (below..inner.bottom()).skip(usize::from(below + 1 < inner.bottom())).zip(&notes) {
-        let line = Line::from(theme.sentence(*note, usize::from(inner.width.saturating_sub(3)), Role::Muted));
+        let line =
+            Line::from(theme.sentence(lang::text(note), usize::from(inner.width.saturating_sub(3)), Role::Muted));
         canvas.line(inner.x + 2, y, inner.width.saturating_sub(3), &line);
     }
 }
@@ -167,18 +170,18 @@ fn client_cell<'a>(key: &KeyView<'a>) -> Cell<'a> {
 
 fn watches<'a>(lock: &LockView<'_>, entry: &Entry<'_>, theme: &Theme) -> Line<'a> {
     let reads = match (lock.layout(), entry.key.entry().placed.shape) {
-        (Layout::RwLock, Shape::Read) => "reads ",
-        (Layout::RwLock, _) => "writes ",
+        (Layout::RwLock, Shape::Read) => say!("reads"),
+        (Layout::RwLock, _) => say!("writes"),
         _ => "",
     };
     if entry.key.is_foreign(lock.layout()) {
-        return Line::from(theme.span("foreign key", Role::Error));
+        return Line::from(theme.span(say!("foreign key"), Role::Error));
     }
     match entry.waits_for {
-        None if reads.is_empty() => Line::from(theme.span("(holder)", Role::Muted)),
-        None => Line::from(theme.span(format!("({})", reads.trim_end()), Role::Muted)),
+        None if reads.is_empty() => Line::from(theme.span(say!("(holder)"), Role::Muted)),
+        None => Line::from(theme.span(format!("({reads})"), Role::Muted)),
         Some(revision) => Line::from(vec![
-            theme.span(reads, Role::Muted),
+            theme.span(if reads.is_empty() { String::new() } else { format!("{reads} ") }, Role::Muted),
             theme.span(format!("{} {}", theme.glyphs.up, grouped(revision)), Role::Text),
         ]),
     }
@@ -186,13 +189,13 @@ fn watches<'a>(lock: &LockView<'_>, entry: &Entry<'_>, theme: &Theme) -> Line<'a
 
 /// What it is, and how many hold it and wait for it.
 fn headline(lock: &LockView<'_>) -> String {
-    let what = match lock.layout() {
-        layout if layout.has_queue() => "Queue: ",
-        Layout::SingleKey => "Single key: ",
-        Layout::KubernetesLease => "Kubernetes lease: ",
-        _ => "",
-    };
-    format!("{what}{}", headcount(lock))
+    let count = headcount(lock);
+    match lock.layout() {
+        layout if layout.has_queue() => say!("Queue: {count}", count),
+        Layout::SingleKey => say!("Single key: {count}", count),
+        Layout::KubernetesLease => say!("Kubernetes lease: {count}", count),
+        _ => count,
+    }
 }
 
 fn headcount(lock: &LockView<'_>) -> String {
@@ -203,25 +206,28 @@ fn headcount(lock: &LockView<'_>) -> String {
         _ => {}
     }
     let held = match holders {
-        0 => "free".to_owned(),
-        1 => "holder".to_owned(),
+        0 => say!("free").to_owned(),
+        1 => say!("holder").to_owned(),
         count => quantity(count, "holder"),
     };
-    if holders > 0 && lock.layout().has_queue() { format!("{held} + {}", quantity(waiters, "waiter")) } else { held }
+    if holders == 0 || !lock.layout().has_queue() {
+        return held;
+    }
+    say!("{holders} + {waiters}", holders = held, waiters = quantity(waiters, "waiter"))
 }
 
 /// How old the oldest of the shown TTLs is, and who holds by this recipe.
 fn data(lock: &LockView<'_>, shown: &[Entry<'_>]) -> String {
     let rule = match lock.layout() {
-        Layout::Queue | Layout::Election => "oldest create_revision holds",
-        Layout::RwLock => "readers hold together",
-        Layout::KubernetesLease => "the value names the holder",
+        Layout::Queue | Layout::Election => say!("oldest create_revision holds"),
+        Layout::RwLock => say!("readers hold together"),
+        Layout::KubernetesLease => say!("the value names the holder"),
         _ => "",
     };
     let oldest = shown.iter().filter_map(|entry| age(entry.key.ttl())).max();
     match oldest {
-        Some(age) if rule.is_empty() => format!("TTL polled {} ago", duration(whole_seconds(age))),
-        Some(age) => format!("TTL polled {} ago, {rule}", duration(whole_seconds(age))),
+        Some(age) if rule.is_empty() => say!("TTL polled {age} ago", age = duration(whole_seconds(age))),
+        Some(age) => say!("TTL polled {age} ago, {rule}", age = duration(whole_seconds(age)), rule),
         None => rule.to_owned(),
     }
 }

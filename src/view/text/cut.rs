@@ -130,6 +130,16 @@ pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     text.split_at(at)
 }
 
+/// A text with blanks behind it up to so many columns.
+pub fn padded(text: &str, columns: usize) -> String {
+    format!("{text}{}", " ".repeat(columns.saturating_sub(width(text))))
+}
+
+/// The words before and behind a name in braces, for words whose value has a look of its own.
+pub fn around<'a>(words: &'a str, name: &str) -> (&'a str, &'a str) {
+    words.split_once(name).unwrap_or((words, ""))
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

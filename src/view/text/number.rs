@@ -5,7 +5,7 @@ use std::time::Duration;
 use jiff::tz::TimeZone;
 
 use crate::domain::raft::ClusterTime;
-use crate::domain::{Lang, Millis, Timestamp};
+use crate::domain::{Millis, Timestamp};
 use crate::lang;
 
 const SECOND: i64 = 1000;
@@ -31,12 +31,7 @@ pub fn grouped(number: i64) -> String {
 
 /// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`.
 pub fn quantity(number: usize, noun: &'static str) -> String {
-    let count = grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    match lang::current() {
-        Lang::English => format!("{count} {noun}{}", if number == 1 { "" } else { "s" }),
-        // Its nouns have one form, and a measure word before them.
-        Lang::Chinese => count + lang::text(noun),
-    }
+    lang::counted(&grouped(i64::try_from(number).unwrap_or(i64::MAX)), noun, number == 1)
 }
 
 /// A length of time in at most six columns (until 100 days): `40ms`, `0.4s`, `42s`, `2m14s`, `18m`,

@@ -5,6 +5,7 @@ use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::domain::{Millis, Timestamp};
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::text::{duration, width};
 use crate::view::theme::Role;
@@ -123,7 +124,7 @@ pub fn scale(canvas: &mut Canvas<'_>, area: Rect, window: Window) {
         let x = area.x + window.column(window.end - ago, columns);
         canvas.text(x, area.y, area.right().saturating_sub(x), &format!("-{}", round(ago)), Role::Muted);
     }
-    let now = Line::from(canvas.theme.span("now", Role::Muted));
+    let now = Line::from(canvas.theme.span(say!("now"), Role::Muted));
     canvas.line_right(area.x, area.right(), area.y, &now);
 }
 

@@ -8,6 +8,7 @@ use ratatui::text::{Line, Span};
 
 use crate::domain::Millis;
 use crate::model::{Renewal, TtlState};
+use crate::say;
 use crate::view::glyphs::Glyphs;
 use crate::view::text::{duration, short_duration};
 use crate::view::theme::{Role, Theme};
@@ -22,7 +23,7 @@ pub const OLD: Millis = Millis(5_000);
 /// columns, or the number and mark alone. Words come in one form.
 pub fn ttl_forms<'a>(state: TtlState, theme: &Theme) -> Vec<Line<'a>> {
     match state {
-        TtlState::NoLease => vec![word("no lease", Role::Error, theme)],
+        TtlState::NoLease => vec![word(say!("no lease"), Role::Error, theme)],
         TtlState::Unpolled => {
             let bar = theme.glyphs.no_bar.repeat(CELLS as usize);
             vec![
@@ -34,11 +35,11 @@ pub fn ttl_forms<'a>(state: TtlState, theme: &Theme) -> Vec<Line<'a>> {
             countdown(Millis::from_secs(granted), remaining, age.0 > OLD.0, theme)
         }
         TtlState::Overdue { by, .. } => vec![
-            Line::from(theme.span(format!("overdue {}", duration(by)), Role::Error)),
+            Line::from(theme.span(say!("overdue {by}", by = duration(by)), Role::Error)),
             Line::from(theme.span(format!("-{}", short_duration(by)), Role::Error)),
         ],
-        TtlState::Gone => vec![word("gone", Role::Error, theme)],
-        TtlState::Unknown => vec![word("unknown", Role::Muted, theme)],
+        TtlState::Gone => vec![word(say!("gone"), Role::Error, theme)],
+        TtlState::Unknown => vec![word(say!("unknown"), Role::Muted, theme)],
     }
 }
 
@@ -73,10 +74,10 @@ pub fn renewal<'a>(renewal: Renewal, theme: &Theme) -> Option<Span<'a>> {
     match renewal {
         Renewal::Unknown => None,
         Renewal::Renewed { ago } => {
-            Some(theme.span(format!("renewed {} ago", duration(whole_seconds(ago))), Role::Text))
+            Some(theme.span(say!("renewed {ago} ago", ago = duration(whole_seconds(ago))), Role::Text))
         }
         Renewal::NotRenewed { since } => {
-            Some(theme.span(format!("not renewed for {}", duration(whole_seconds(since))), Role::Warning))
+            Some(theme.span(say!("not renewed for {since}", since = duration(whole_seconds(since))), Role::Warning))
         }
     }
 }
@@ -86,9 +87,9 @@ pub fn renewal<'a>(renewal: Renewal, theme: &Theme) -> Option<Span<'a>> {
 pub fn renewal_forms<'a>(state: Renewal, theme: &Theme) -> Vec<Line<'a>> {
     let short = match state {
         Renewal::Unknown => return vec![Line::from(theme.span("-", Role::Muted))],
-        Renewal::Renewed { ago } => theme.span(format!("{} ago", duration(whole_seconds(ago))), Role::Text),
+        Renewal::Renewed { ago } => theme.span(say!("{ago} ago", ago = duration(whole_seconds(ago))), Role::Text),
         Renewal::NotRenewed { since } => {
-            theme.span(format!("not for {}", duration(whole_seconds(since))), Role::Warning)
+            theme.span(say!("not for {since}", since = duration(whole_seconds(since))), Role::Warning)
         }
     };
     renewal(state, theme).into_iter().chain([short]).map(Line::from).collect()

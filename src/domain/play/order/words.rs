@@ -10,6 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{Ill, Order, Whom};
+use crate::domain::Sentence;
 use crate::domain::measure::{Length, length};
 use crate::domain::play::ClientId;
 
@@ -47,13 +48,11 @@ enum Takes {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum OrderError {
     /// Nothing is called that.
-    #[error("no order `{word}`; there are {known}", known = names())]
     Unknown {
         /// The first word of the line.
         word: String,
     },
     /// Something has to follow the word.
-    #[error("`{word}` wants {wanted}")]
     Missing {
         /// The word.
         word: &'static str,
@@ -61,7 +60,6 @@ pub enum OrderError {
         wanted: &'static str,
     },
     /// What follows the word is not what it takes.
-    #[error("`{word}` wants {wanted}, not `{said}`")]
     Argument {
         /// The word.
         word: &'static str,
@@ -71,13 +69,39 @@ pub enum OrderError {
         said: String,
     },
     /// More was said than the word takes.
-    #[error("`{word}` takes nothing more, not `{said}`")]
     TooMuch {
         /// The word.
         word: &'static str,
         /// What is too much.
         said: String,
     },
+}
+
+impl OrderError {
+    /// The message, with what was said apart from its words.
+    pub fn sentence(&self) -> Sentence {
+        match self {
+            Self::Unknown { word } => {
+                Sentence::new("no order `{word}`; there are {known}").with("word", word.clone()).with("known", names())
+            }
+            Self::Missing { word, wanted } => {
+                Sentence::new("`{name}` wants {wanted}").with("name", (*word).to_owned()).with("wanted", *wanted)
+            }
+            Self::Argument { word, wanted, said } => Sentence::new("`{name}` wants {wanted}, not `{said}`")
+                .with("name", (*word).to_owned())
+                .with("wanted", *wanted)
+                .with("said", said.clone()),
+            Self::TooMuch { word, said } => Sentence::new("`{name}` takes nothing more, not `{said}`")
+                .with("name", (*word).to_owned())
+                .with("said", said.clone()),
+        }
+    }
+}
+
+impl fmt::Display for OrderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
 }
 
 const fn word(name: &'static str, arguments: &'static str, help: &'static str, takes: Takes) -> Word {

@@ -10,6 +10,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::Fault;
+use crate::domain::Sentence;
 use crate::domain::measure::{Decimal, Length, decimal, length};
 use crate::domain::raft::{NodeId, Speed};
 
@@ -45,13 +46,11 @@ enum Takes {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum FaultError {
     /// Nothing is called that.
-    #[error("no fault `{word}`; there are {known}", known = names())]
     Unknown {
         /// The first word of the line.
         word: String,
     },
     /// Something has to follow the word.
-    #[error("`{word}` wants {wanted}")]
     Missing {
         /// The word.
         word: &'static str,
@@ -59,7 +58,6 @@ pub enum FaultError {
         wanted: &'static str,
     },
     /// What follows the word is not what it takes.
-    #[error("`{word}` wants {wanted}, not `{said}`")]
     Argument {
         /// The word.
         word: &'static str,
@@ -69,13 +67,39 @@ pub enum FaultError {
         said: String,
     },
     /// More was said than the word takes.
-    #[error("`{word}` takes nothing more, not `{said}`")]
     TooMuch {
         /// The word.
         word: &'static str,
         /// What is too much.
         said: String,
     },
+}
+
+impl FaultError {
+    /// The message, with what was said apart from its words.
+    pub fn sentence(&self) -> Sentence {
+        match self {
+            Self::Unknown { word } => {
+                Sentence::new("no fault `{word}`; there are {known}").with("word", word.clone()).with("known", names())
+            }
+            Self::Missing { word, wanted } => {
+                Sentence::new("`{name}` wants {wanted}").with("name", (*word).to_owned()).with("wanted", *wanted)
+            }
+            Self::Argument { word, wanted, said } => Sentence::new("`{name}` wants {wanted}, not `{said}`")
+                .with("name", (*word).to_owned())
+                .with("wanted", *wanted)
+                .with("said", said.clone()),
+            Self::TooMuch { word, said } => Sentence::new("`{name}` takes nothing more, not `{said}`")
+                .with("name", (*word).to_owned())
+                .with("said", said.clone()),
+        }
+    }
+}
+
+impl fmt::Display for FaultError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.sentence().fmt(f)
+    }
 }
 
 const fn word(name: &'static str, arguments: &'static str, help: &'static str, takes: Takes) -> Word {
