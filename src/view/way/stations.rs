@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use crate::domain::raft::{NodeId, RaftPicture, Trace, TraceStep, Waypoint};
 use crate::domain::{RaftIndex, Term};
 use crate::model::raft;
-use crate::view::text::{escape_text, exact_clock, grouped, lasting, quantity, width};
+use crate::view::text::{escape_text, exact_clock, grouped, lasting, width};
 use crate::view::theme::{Role, Theme};
 use crate::{lang, say};
 
@@ -174,14 +174,13 @@ fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, 
         }
         Waypoint::Answered { ok: true } => return (say!("the client has its answer").into(), Role::Title),
         Waypoint::Answered { ok: false } => return (say!("the client is told that it failed").into(), Role::Error),
-        Waypoint::WatchersTold { watches } => say!("{watches} told what changed", watches = watches_of(watches)),
+        Waypoint::WatchersTold { watches } => match watches {
+            1 => say!("1 watch told what changed").to_owned(),
+            count => say!("{count} watches told what changed", count = grouped(i64::from(count))),
+        },
         Waypoint::Confirmed => say!("{node} still leads: it may be read", node),
     };
     (said, Role::Text)
-}
-
-fn watches_of(count: u32) -> String {
-    quantity(usize::try_from(count).unwrap_or(usize::MAX), "watch").replace("watchs", "watches")
 }
 
 fn proposed(trace: &Trace) -> Option<(Term, RaftIndex)> {
