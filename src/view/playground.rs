@@ -2,6 +2,7 @@
 //! can be done to them.
 
 mod clients;
+mod expected;
 mod happened;
 mod lanes;
 #[cfg(test)]

@@ -156,7 +156,7 @@ fn title<'a>(play: &'a Play, columns: usize, theme: &Theme) -> Line<'a> {
         ]);
     }
     let name = play.groups().iter().find(|group| group.takes_lock).map_or(&play.picture().lock, |group| &group.lock);
-    let what = if locks == 0 && !play.clients().is_empty() { String::new() } else { format!("{} ", say!("Lock")) };
+    let what = if locks == 0 && !play.clients().is_empty() { String::new() } else { say!("Lock ").to_owned() };
     let room = columns.saturating_sub(width(&count) + 2 + width(&what)).max(8);
     Line::from(vec![
         theme.span(what, Role::Title),
