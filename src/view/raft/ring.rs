@@ -243,7 +243,7 @@ fn draw_edge(canvas: &mut Canvas<'_>, edge: &Edge, boxes: &[Rect], taken: &mut T
         }
     }
     if let (true, Some(&(x, y))) = (edge.cut, cells.get(cells.len() / 2)) {
-        let text = format!("{} {}", canvas.theme.glyphs.lost, say!("cut"));
+        let text = say!("{mark} cut", mark = canvas.theme.glyphs.lost);
         let columns = u16::try_from(width(&text)).unwrap_or(1);
         let area = [columns, 1].map(|columns| Rect::new(x, y, columns, 1));
         if let Some(free) = area.into_iter().find(|area| taken.is_free(*area, u16::MAX)) {
