@@ -127,7 +127,7 @@ fn lines<'a>(demo: &Demo, first: &[First], columns: u16, theme: &Theme) -> Vec<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::view::testing::{Screenshot, ascii, plain};
+    use crate::view::testing::{Screenshot, ascii, english_left, plain};
 
     fn drawn(width: u16, height: u16, plays: bool, theme: &Theme) -> (Screenshot, Rect) {
         let area = Rect::new(0, 0, width, height);
@@ -179,6 +179,17 @@ mod tests {
         let text = shot.text();
         assert!(text.contains("a real etcd with 3 members") && text.contains("kill the leader"), "{text}");
         assert!(!text.contains("slow time down") && !text.contains("votes"), "{text}");
+    }
+
+    #[test]
+    fn every_key_of_the_hint_is_told_in_chinese() {
+        lang::within(crate::domain::Lang::Chinese, || {
+            for (.., text) in FIRST.into_iter().chain(PLAY) {
+                assert_eq!(english_left(lang::text(text), &[]), Vec::<String>::new());
+            }
+            let text = drawn(80, 20, true, &plain()).0.text();
+            assert!(text.contains("╭ 演示 ") && text.contains("k 杀掉它：不释放锁"), "{text}");
+        });
     }
 
     #[test]

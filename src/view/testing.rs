@@ -119,9 +119,12 @@ const LATIN_EVERYWHERE: &[&str] = &[
     "Enter",
     "Esc",
     "esc",
+    "space",
+    "tab",
     "Ctrl-C",
     "Shift",
     "ID",
+    "id",
     "API",
     "demo",
 ];
