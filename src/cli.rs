@@ -13,7 +13,9 @@ use clap::FromArgMatches as _;
 use color_eyre::config::{HookBuilder, Theme};
 use tokio::runtime::Builder;
 
-use crate::config::{self, Config, Layer};
+use crate::config::{self, Config, Format, Layer};
+use crate::domain::Lang;
+use crate::lang;
 use crate::runtime;
 
 pub mod args;
@@ -112,7 +114,7 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Play(args) => {
             let settings = Settings::read(cli)?;
             logging::start(&settings.config.logging)?;
-            play::run(args, &settings.config, &mut out)?;
+            lang::within(spoken(&settings.config), || play::run(args, &settings.config, &mut out))?;
         }
         Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
             let settings = Settings::read(cli)?;
@@ -138,6 +140,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         }
     }
     Ok(out.flush()?)
+}
+
+/// The language of what people read; what programs read is English.
+fn spoken(config: &Config) -> Lang {
+    if config.output.format == Some(Format::Json) { Lang::English } else { config.lang }
 }
 
 /// Runs a command that looks at a cluster.
@@ -186,7 +193,12 @@ impl Settings {
             None => None,
         };
         let file = path.filter(|_| from_file.is_some());
-        let layers = vec![cli.layer(), Layer::from_environment(variable)?, from_file.unwrap_or_default()];
+        let layers = vec![
+            cli.layer(),
+            Layer::from_environment(variable)?,
+            from_file.unwrap_or_default(),
+            Layer::from_locale(variable),
+        ];
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };

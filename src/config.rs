@@ -15,9 +15,9 @@ mod layer;
 mod merge;
 pub mod parse;
 
-use crate::domain::Redaction;
+use crate::domain::{Lang, Redaction};
 
-pub use environment::{VARIABLES, format, ttl, ttl_budget};
+pub use environment::{VARIABLES, format, lang, ttl, ttl_budget};
 pub use file::{FileError, default_path};
 pub use findings::Findings;
 pub use layer::{Layer, Secret};
@@ -36,6 +36,8 @@ pub struct Config {
     pub read_only: bool,
     /// The file that every write to a cluster is noted in.
     pub audit_log: Option<PathBuf>,
+    /// The language that people are spoken to in.
+    pub lang: Lang,
     /// How the dashboard looks.
     pub display: Display,
     /// How commands print.

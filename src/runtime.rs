@@ -234,7 +234,7 @@ async fn show(
     wires: Wires,
     Shown { demo, embedded, play, taping, writes, replay }: Shown,
 ) -> Result<ExitReason, RuntimeError> {
-    let (appearance, late_reply) = Appearance::decide(&config.display).await?;
+    let (appearance, late_reply) = Appearance::decide(&config.display, config.lang).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
     let ui = Ui {
         size: terminal.size(),

@@ -15,7 +15,7 @@ use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
-use crate::domain::{Redaction, Revision};
+use crate::domain::{Lang, Redaction, Revision};
 use crate::input::SeekTo;
 use crate::model::Severity;
 use crate::model::ui::ReplaySpeed;
@@ -568,6 +568,10 @@ pub struct OwnArgs {
     /// Note every write to the cluster in this file, before and after it is made
     #[arg(long, global = true, value_name = "FILE")]
     pub audit_log: Option<PathBuf>,
+    /// Speak English or Chinese: en, zh [default: by LC_ALL, LC_MESSAGES or LANG]
+    #[arg(long, global = true, value_name = "LANGUAGE", hide_possible_values = true,
+        value_parser = PossibleValuesParser::new(Lang::WORDS.map(|(word, _)| word)).try_map(|word| config::lang(&word)))]
+    pub lang: Option<Lang>,
     /// Colours of the dashboard [default: by the terminal's background]
     #[arg(long, global = true, value_name = "NAME")]
     pub theme: Option<String>,
@@ -688,6 +692,7 @@ impl Cli {
             ttl_budget,
             read_only,
             audit_log,
+            lang,
             theme,
             ascii,
             no_mouse,
@@ -719,6 +724,7 @@ impl Cli {
             debug,
             prefix: (!prefix.is_empty()).then_some(prefix),
             read_only,
+            lang,
             theme,
             ascii,
             no_mouse,
@@ -792,6 +798,7 @@ mod tests {
                 "write-out" => "json",
                 "ttl-budget" => "70",
                 "ttl" => "all",
+                "lang" => "zh",
                 _ => "true",
             };
             let flag = format!("--{name}={value}");

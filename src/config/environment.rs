@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 use super::parse::{self, ValueError};
 use super::{ConfigError, Findings, Format, Layer, Secret, TtlPolicy};
+use crate::domain::Lang;
 
 /// Each setting with the variable it is taken from: etcdctl's where etcdctl has the setting,
 /// lockscope's own for the rest.
-pub const VARIABLES: [(&str, &str); 25] = [
+pub const VARIABLES: [(&str, &str); 26] = [
     ("endpoints", "ETCDCTL_ENDPOINTS"),
     ("cacert", "ETCDCTL_CACERT"),
     ("cert", "ETCDCTL_CERT"),
@@ -29,6 +30,7 @@ pub const VARIABLES: [(&str, &str); 25] = [
     ("debug", "ETCDCTL_DEBUG"),
     ("prefix", "LOCKSCOPE_PREFIX"),
     ("read-only", "LOCKSCOPE_READ_ONLY"),
+    ("lang", "LOCKSCOPE_LANG"),
     ("theme", "LOCKSCOPE_THEME"),
     ("ascii", "LOCKSCOPE_ASCII"),
     ("no-mouse", "LOCKSCOPE_NO_MOUSE"),
@@ -38,6 +40,10 @@ pub const VARIABLES: [(&str, &str); 25] = [
     ("ttl-budget", "LOCKSCOPE_TTL_BUDGET"),
     ("ttl", "LOCKSCOPE_TTL"),
 ];
+
+/// The variables of the locale that tell the language of messages, the strongest first (POSIX,
+/// Base Definitions, 8.2).
+const LOCALE: [&str; 3] = ["LC_ALL", "LC_MESSAGES", "LANG"];
 
 /// The least and the most lease polls a second that can be asked for.
 pub const TTL_BUDGET: (u32, u32) = (1, 100_000);
@@ -67,6 +73,7 @@ impl Layer {
             debug: from.read("debug", parse::boolean)?,
             prefix: from.raw("prefix").map(|prefix| vec![prefix.into_encoded_bytes()]),
             read_only: from.read("read-only", parse::boolean)?,
+            lang: from.read("lang", lang)?,
             theme: from.read("theme", |text| Ok(text.to_owned()))?,
             ascii: from.read("ascii", parse::boolean)?,
             no_mouse: from.read("no-mouse", parse::boolean)?,
@@ -78,6 +85,20 @@ impl Layer {
             findings: Findings::default(),
         })
     }
+}
+
+impl Layer {
+    /// What the locale says, which is less than what anybody chose for this program: its language.
+    /// `variable` looks a variable up; of POSIX's three the first that is set counts.
+    pub fn from_locale(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let set = LOCALE.into_iter().find_map(|name| variable(name).filter(|value| !value.is_empty()));
+        Self { lang: set.map(|locale| Lang::of_locale(&locale.to_string_lossy())), ..Self::default() }
+    }
+}
+
+/// Reads a language by its word.
+pub fn lang(text: &str) -> Result<Lang, ValueError> {
+    word(text, &Lang::WORDS, "en, zh")
 }
 
 /// Reads a format of output by its word.
@@ -160,12 +181,26 @@ mod tests {
                 "write-out" => "json",
                 "ttl-budget" => "70",
                 "ttl" => "all",
+                "lang" => "zh",
                 _ => "true",
             };
             let read = layer(&[(variable, value)]).unwrap();
             assert_ne!(read, Layer::default(), "{variable} is ignored");
             assert_eq!(layer(&[(variable, "")]).unwrap(), Layer::default(), "{variable} set to nothing counts");
         }
+    }
+
+    #[test]
+    fn of_the_locale_the_first_variable_that_is_set_counts() {
+        let lang = |pairs: &[(&str, &str)]| {
+            Layer::from_locale(|name| pairs.iter().find(|pair| pair.0 == name).map(|pair| pair.1.into())).lang
+        };
+        assert_eq!(lang(&[]), None);
+        assert_eq!(lang(&[("LANG", "zh_CN.UTF-8")]), Some(Lang::Chinese));
+        assert_eq!(lang(&[("LANG", "zh_CN.UTF-8"), ("LC_MESSAGES", "en_GB")]), Some(Lang::English));
+        assert_eq!(lang(&[("LC_MESSAGES", "en_GB"), ("LC_ALL", "zh_CN")]), Some(Lang::Chinese));
+        assert_eq!(lang(&[("LC_ALL", ""), ("LANG", "zh_CN")]), Some(Lang::Chinese));
+        assert_eq!(lang(&[("LC_ALL", "C"), ("LANG", "zh_CN")]), Some(Lang::English));
     }
 
     #[test]

@@ -144,6 +144,7 @@ pub(super) mod de {
 
     use crate::config::parse::{self, ValueError};
     use crate::config::{Endpoint, Format, Secret, TtlPolicy, environment};
+    use crate::domain::Lang;
 
     /// Text that `read` makes a value of.
     struct Text<T> {
@@ -170,6 +171,10 @@ pub(super) mod de {
 
     pub fn format<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Format>, D::Error> {
         from.deserialize_str(Text { expecting: "simple, table or json", read: environment::format }).map(Some)
+    }
+
+    pub fn lang<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Lang>, D::Error> {
+        from.deserialize_str(Text { expecting: "en or zh", read: environment::lang }).map(Some)
     }
 
     pub fn ttl<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TtlPolicy>, D::Error> {

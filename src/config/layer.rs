@@ -8,6 +8,7 @@ use serde::Deserialize;
 
 use super::file::de;
 use super::{Endpoint, Findings, Format, TtlPolicy};
+use crate::domain::Lang;
 
 /// What one source (the flags, the environment, a file) says; `None` leaves a setting to
 /// the sources below. The names are the flags' names, which are also those of the file.
@@ -57,6 +58,9 @@ pub struct Layer {
     pub prefix: Option<Vec<Vec<u8>>>,
     /// Refuse everything that writes.
     pub read_only: Option<bool>,
+    /// The language that people are spoken to in.
+    #[serde(deserialize_with = "de::lang")]
+    pub lang: Option<Lang>,
     /// The theme.
     pub theme: Option<String>,
     /// Only ASCII characters.
@@ -91,7 +95,7 @@ impl fmt::Debug for Secret {
 
 impl Layer {
     /// The names of all settings, as flags and as the file have them; sections come on top.
-    pub const NAMES: [&'static str; 25] = [
+    pub const NAMES: [&'static str; 26] = [
         "endpoints",
         "cacert",
         "cert",
@@ -109,6 +113,7 @@ impl Layer {
         "debug",
         "prefix",
         "read-only",
+        "lang",
         "theme",
         "ascii",
         "no-mouse",
@@ -143,6 +148,7 @@ impl Layer {
             debug: self.debug.or(below.debug),
             prefix: self.prefix.or(below.prefix),
             read_only: self.read_only.or(below.read_only),
+            lang: self.lang.or(below.lang),
             theme: self.theme.or(below.theme),
             ascii: self.ascii.or(below.ascii),
             no_mouse: self.no_mouse.or(below.no_mouse),

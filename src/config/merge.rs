@@ -93,6 +93,7 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         prefixes: all.prefix.unwrap_or_default(),
         read_only: all.read_only.unwrap_or(false),
         audit_log: not_empty(all.audit_log),
+        lang: all.lang.unwrap_or_default(),
         display: Display {
             theme: all.theme.filter(|name| !name.is_empty()),
             ascii: all.ascii.unwrap_or(false),
@@ -169,7 +170,7 @@ mod tests {
     fn flags_beat_variables_beat_the_file_beats_the_default_for_every_setting() {
         type Show = fn(&Config) -> String;
         let secs = |secs: u64| format!("{:?}", Duration::from_secs(secs));
-        let table: [(&str, [&str; 3], [String; 4], Show); 22] = [
+        let table: [(&str, [&str; 3], [String; 4], Show); 23] = [
             (
                 "endpoints",
                 ["a:1", "b:1", "['c:1']"],
@@ -217,6 +218,9 @@ mod tests {
             }),
             ("read-only", ["0", "1", "false"], ["false", "true", "false", "false"].map(Into::into), |c| {
                 c.read_only.to_string()
+            }),
+            ("lang", ["zh", "en", "'zh'"], ["Chinese", "English", "Chinese", "English"].map(Into::into), |c| {
+                format!("{:?}", c.lang)
             }),
             ("theme", ["a", "b", "'c'"], ["Some(\"a\")", "Some(\"b\")", "Some(\"c\")", "None"].map(Into::into), |c| {
                 format!("{:?}", c.display.theme)

@@ -38,7 +38,6 @@ struct Variables {
     colorterm: Option<String>,
     no_color: Option<String>,
     locale: Option<String>,
-    messages: Option<String>,
 }
 
 impl Appearance {
@@ -47,7 +46,7 @@ impl Appearance {
     ///
     /// # Errors
     /// When a theme is asked for that there is none of.
-    pub async fn decide(display: &Display) -> Result<(Self, LateReply), ThemeError> {
+    pub async fn decide(display: &Display, lang: Lang) -> Result<(Self, LateReply), ThemeError> {
         let variables = Variables::read();
         let environment = variables.environment();
         let depth = environment.depth();
@@ -59,8 +58,7 @@ impl Appearance {
         }
         let palette = choice.palette(&user)?;
         let glyphs = if is_ascii(display) { &ASCII } else { &UNICODE };
-        let messages = variables.messages.as_deref().filter(|_| glyphs.unicode);
-        let lang = messages.map(Lang::of_locale).unwrap_or_default();
+        let lang = if variables.can_show(lang) && !display.ascii { lang } else { Lang::English };
         let theme = Theme::new(&palette, depth)
             .with_glyphs(glyphs)
             .with_motion(!display.reduce_motion)
@@ -89,8 +87,14 @@ impl Variables {
             colorterm: read("COLORTERM"),
             no_color: read("NO_COLOR"),
             locale: ["LC_ALL", "LC_CTYPE", "LANG"].into_iter().find_map(read),
-            messages: ["LC_ALL", "LC_MESSAGES", "LANG"].into_iter().find_map(read),
         }
+    }
+
+    /// Whether a language can be shown: its letters may not be in the encoding that its own locale
+    /// names. A locale of another language says nothing of what somebody chose all the same.
+    fn can_show(&self, lang: Lang) -> bool {
+        let of_locale = self.locale.as_deref().map(Lang::of_locale);
+        lang == Lang::English || of_locale != Some(lang) || self.environment().utf8()
     }
 
     fn environment(&self) -> Environment<'_> {

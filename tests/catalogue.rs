@@ -1,0 +1,248 @@
+//! Whether the catalogue of the other languages (`src/lang.rs`, `assets/lang/`) is whole: every
+//! text that the code says is in it, with the same values, and nothing that nobody says.
+
+#![expect(clippy::unwrap_used, reason = "helpers of tests fail by panicking")]
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use lockscope::domain::play::order;
+use lockscope::domain::raft::fault;
+use lockscope::input::Screen;
+use lockscope::input::command::COMMANDS;
+use lockscope::input::keymap::{BINDINGS, Context};
+use lockscope::lang;
+use lockscope::model::findings::RULES;
+use proc_macro2::{TokenStream, TokenTree};
+use syn::visit::{self, Visit};
+
+/// The texts of a source file, and its other string literals.
+#[derive(Default)]
+struct Texts {
+    /// What is said: it has to be in the catalogue.
+    said: BTreeSet<String>,
+    /// All literals: what is in the catalogue has to be one of these.
+    literals: BTreeSet<String>,
+}
+
+impl Texts {
+    fn of(source: &str) -> Self {
+        let mut texts = Self::default();
+        texts.visit_file(&syn::parse_file(source).unwrap());
+        texts
+    }
+
+    fn say(&mut self, argument: Option<&syn::Expr>) {
+        self.said.extend(argument.and_then(literal));
+    }
+
+    /// The literals in the arguments of a macro, which are not parsed.
+    fn take(&mut self, tokens: TokenStream) {
+        for token in tokens {
+            match token {
+                TokenTree::Group(group) => self.take(group.stream()),
+                TokenTree::Literal(token) => {
+                    if let Ok(text) = syn::parse2::<syn::LitStr>(TokenTree::from(token).into()) {
+                        self.literals.insert(text.value());
+                    }
+                }
+                TokenTree::Ident(_) | TokenTree::Punct(_) => {}
+            }
+        }
+    }
+
+    /// The macros that are called among the arguments of another one.
+    fn said_within(&mut self, tokens: TokenStream) {
+        let tokens: Vec<TokenTree> = tokens.into_iter().collect();
+        for (at, token) in tokens.iter().enumerate() {
+            let TokenTree::Group(group) = token else { continue };
+            let called =
+                |name: &str| at >= 2 && tokens[at - 1].to_string() == "!" && tokens[at - 2].to_string() == name;
+            if called("say") {
+                let first = group.stream().into_iter().next().map(TokenStream::from);
+                let text = first.and_then(|first| syn::parse2::<syn::LitStr>(first).ok());
+                self.said.extend(text.map(|text| text.value()));
+            }
+            self.said_within(group.stream());
+        }
+    }
+}
+
+fn literal(expression: &syn::Expr) -> Option<String> {
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = expression else { return None };
+    Some(text.value())
+}
+
+/// Whether something is compiled for tests only.
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        attribute.path().is_ident("cfg")
+            && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+    })
+}
+
+impl<'a> Visit<'a> for Texts {
+    fn visit_item_mod(&mut self, module: &'a syn::ItemMod) {
+        if !is_test(&module.attrs) {
+            visit::visit_item_mod(self, module);
+        }
+    }
+
+    fn visit_attribute(&mut self, _: &'a syn::Attribute) {}
+
+    fn visit_lit_str(&mut self, text: &'a syn::LitStr) {
+        self.literals.insert(text.value());
+    }
+
+    fn visit_macro(&mut self, call: &'a syn::Macro) {
+        let name = call.path.segments.last().map(|segment| segment.ident.to_string()).unwrap_or_default();
+        let whole: TokenStream =
+            format!("{name}!({})", call.tokens).parse().expect("what was parsed can be parsed again");
+        self.said_within(whole);
+        self.take(call.tokens.clone());
+    }
+
+    fn visit_expr_call(&mut self, call: &'a syn::ExprCall) {
+        if let syn::Expr::Path(function) = &*call.func {
+            let path: Vec<_> = function.path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+            let path: Vec<&str> = path.iter().map(String::as_str).collect();
+            match path[..] {
+                [.., "lang", "text"] | [.., "Value", "Word"] | [.., "Column", "new"] => self.say(call.args.first()),
+                [.., "Value", "Count"] | [.., "quantity"] => self.say(call.args.get(1)),
+                [.., "Sentence", "new"] => {
+                    let words = call.args.first().and_then(literal);
+                    self.said.extend(words.filter(|words| !is_command(words)));
+                }
+                _ => {}
+            }
+        }
+        visit::visit_expr_call(self, call);
+    }
+
+    fn visit_expr_method_call(&mut self, call: &'a syn::ExprMethodCall) {
+        if call.method == "with" && call.args.len() == 2 {
+            self.say(call.args.get(1));
+        }
+        visit::visit_expr_method_call(self, call);
+    }
+}
+
+/// Commands are the same in every language.
+fn is_command(words: &str) -> bool {
+    ["etcdctl ", "lockscope ", "{reach}", "printf ", "kubectl "].iter().any(|start| words.starts_with(start))
+}
+
+/// All of what ships, file by file.
+fn sources() -> Vec<(String, Texts)> {
+    fn walk(folder: &Path, files: &mut Vec<(String, Texts)>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            let name = path.file_name().unwrap().to_string_lossy().into_owned();
+            let is_for_tests =
+                ["tests.rs", "testing.rs", "sample.rs", "bench.rs", "scene.rs", "document.rs", "snapshots"]
+                    .iter()
+                    .any(|end| name.ends_with(end));
+            match path.is_dir() {
+                _ if is_for_tests => {}
+                true => walk(&path, files),
+                false => files.push((path.display().to_string(), Texts::of(&fs::read_to_string(&path).unwrap()))),
+            }
+        }
+    }
+    let mut files = Vec::new();
+    walk(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"), &mut files);
+    files
+}
+
+/// The texts of tables, which are looked up where they are drawn.
+fn of_tables() -> BTreeSet<&'static str> {
+    let help = BINDINGS.iter().map(|row| row.help);
+    let hints = BINDINGS.iter().filter_map(|row| Some(row.hint?.text));
+    let titles = Context::ALL.into_iter().map(Context::title);
+    let tabs = Screen::ALL.into_iter().flat_map(|screen| [screen.name(), screen.short_name()]);
+    let commands = COMMANDS.iter().map(|command| command.help);
+    let faults = fault::WORDS.iter().map(|word| word.help);
+    let orders = order::WORDS.iter().map(|word| word.help);
+    let reasons = RULES.iter().map(|rule| rule.why);
+    help.chain(hints).chain(titles).chain(tabs).chain(commands).chain(faults).chain(orders).chain(reasons).collect()
+}
+
+/// The values of a text: the names in braces.
+fn values(text: &str) -> BTreeSet<&str> {
+    text.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name).collect()
+}
+
+/// Whether a text says anything: signs and numbers alone are the same everywhere.
+fn has_words(text: &str) -> bool {
+    let mut outside = String::new();
+    let mut depth = 0;
+    for letter in text.chars() {
+        match letter {
+            '{' => depth += 1,
+            '}' => depth -= 1,
+            _ if depth == 0 => outside.push(letter),
+            _ => {}
+        }
+    }
+    outside.chars().any(char::is_alphabetic)
+}
+
+#[test]
+fn every_text_is_in_the_catalogue() {
+    let known: BTreeSet<String> = lang::entries().map(|(_, english, _)| english).collect();
+    let mut missing: Vec<String> = Vec::new();
+    // What commands print is for scripts, too: only what they `say!` is in other languages.
+    for (file, texts) in sources().into_iter().filter(|(file, _)| !file.contains("/src/cli/")) {
+        let of_rules = file.contains("/model/findings/") || file.ends_with("/model/verdict.rs");
+        // A rule chooses among sentences before it makes one of them.
+        let chosen = texts.literals.iter().filter(|text| of_rules && text.contains('{') && !is_command(text));
+        let wanted = texts.said.iter().chain(chosen).filter(|text| has_words(text) && !known.contains(*text));
+        missing.extend(wanted.map(|text| format!("{file}: {text:?}")));
+    }
+    missing
+        .extend(of_tables().into_iter().filter(|text| !known.contains(*text)).map(|text| format!("table: {text:?}")));
+    missing.sort();
+    missing.dedup();
+    assert!(missing.is_empty(), "assets/lang/zh/ lacks {} texts:\n{}", missing.len(), missing.join("\n"));
+}
+
+#[test]
+fn every_entry_has_the_values_of_its_text_and_stands_once() {
+    let mut files: BTreeMap<String, &str> = BTreeMap::new();
+    for (file, english, chinese) in lang::entries() {
+        assert_eq!(values(&english), values(&chinese), "{file}.toml: {english:?}");
+        assert!(!chinese.is_empty(), "{file}.toml: {english:?} is said with nothing");
+        if let Some(other) = files.insert(english.clone(), file) {
+            panic!("{english:?} is in {other}.toml and in {file}.toml");
+        }
+    }
+}
+
+#[test]
+fn no_entry_is_left_of_a_text_that_nobody_says_any_more() {
+    let mut said: BTreeSet<String> = of_tables().into_iter().map(String::from).collect();
+    said.extend(sources().into_iter().flat_map(|(_, texts)| texts.literals));
+    let left: Vec<_> = lang::entries().filter(|(_, english, _)| !said.contains(english)).collect();
+    assert!(left.is_empty(), "nobody says: {left:#?}");
+}
+
+#[test]
+fn texts_are_found_where_they_are_said() {
+    let texts = Texts::of(
+        r#"
+        fn shown() -> String {
+            let all = vec![say!("one"), format!("{} {}", crate::say!("two {n}", n = 2), "no text")];
+            let words = if deep { "{a} chosen" } else { "{b} chosen" };
+            Sentence::new("three {v}").with("v", "four").with("w", Value::Count(5, "five"));
+            Sentence::new("lockscope show {lock}");
+            quantity(all.len(), "six")
+        }
+        #[cfg(test)]
+        mod tests { fn left_out() { say!("seven"); } }
+        "#,
+    );
+    let said: Vec<&str> = texts.said.iter().map(String::as_str).collect();
+    assert_eq!(said, ["five", "four", "one", "six", "three {v}", "two {n}"]);
+    assert!(texts.literals.contains("{a} chosen") && !texts.literals.contains("seven"));
+}
