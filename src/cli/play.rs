@@ -21,7 +21,7 @@ use crate::pace::Reins;
 use crate::playground::scenario::library;
 use crate::playground::{Begin, Scenario};
 use crate::runtime::terminal::Terminal;
-use crate::{runtime, source};
+use crate::{lang, runtime, say, source};
 
 /// How long a cluster of others may take until the clients can begin.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -132,10 +132,11 @@ fn list(scenarios: &[Scenario], format: Format, to: &mut impl Write) -> Result<(
     if format == Format::Json {
         return Ok(json::write(&json::Scenarios::of(scenarios), to)?);
     }
-    let columns = [Column("NAME", Align::Left), Column("SHOWS", Align::Left), Column("NEEDS", Align::Left)];
+    let columns = [say!("NAME"), say!("SHOWS"), say!("NEEDS")].map(|head| Column(head, Align::Left));
     let rows = scenarios.iter().map(|scenario| {
-        let needs = if scenario.needs.faults { "a cluster of its own: demo" } else { "" };
-        [scenario.name.clone(), scenario.summary.clone(), needs.to_owned()]
+        let needs = if scenario.needs.faults { say!("a cluster of its own: demo") } else { "" };
+        let shows = lang::current().of(&scenario.summary, &scenario.summary_zh);
+        [scenario.name.clone(), shows.to_owned(), needs.to_owned()]
     });
     Ok(table::print(format, columns, rows, to)?)
 }
@@ -145,11 +146,20 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
+    use crate::domain::Lang;
 
     fn listed(format: Format) -> String {
         let mut out = Vec::new();
         list(&library::all().unwrap(), format, &mut out).unwrap();
         String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn who_reads_chinese_is_told_in_chinese_and_a_document_has_both() {
+        let [chinese, document] = lang::within(Lang::Chinese, || [Format::Simple, Format::Json].map(listed));
+        let line = chinese.lines().find(|line| line.starts_with("split-vote\t")).unwrap();
+        assert!(line.contains("两个候选者") && line.ends_with("自带的集群：demo"), "{line}");
+        assert_eq!(document, listed(Format::Json));
     }
 
     #[test]

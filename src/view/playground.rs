@@ -2,6 +2,7 @@
 //! can be done to them.
 
 mod clients;
+mod expected;
 mod happened;
 mod lanes;
 #[cfg(test)]
@@ -19,16 +20,16 @@ use super::layout::{Size, left, percent, top};
 use super::text::{cluster_clock, escape_text, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::notice;
-use crate::domain::Lang;
 use crate::model::Play;
 use crate::model::ui::Ui;
+use crate::{lang, say};
 
 /// The rows below the lanes that tell what happened, at least.
 const LOWER: u16 = 6;
 
 /// Draws the screen of a run.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded: bool, size: Size) {
-    let area = draw_narration(canvas, area, play, ui.lang, size);
+    let area = draw_narration(canvas, area, play, size);
     let small = size <= Size::Single;
     let room = area.height.saturating_sub(LOWER);
     let most = if small { room } else { room.min(percent(area.height, 45, 8)) };
@@ -67,8 +68,8 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embedded:
 
 /// Draws what the narrator said last on top of an area, or what the run is about; returns what is
 /// left of that.
-fn draw_narration(canvas: &mut Canvas<'_>, area: Rect, play: &Play, lang: Lang, size: Size) -> Rect {
-    let theme = canvas.theme;
+fn draw_narration(canvas: &mut Canvas<'_>, area: Rect, play: &Play, size: Size) -> Rect {
+    let (theme, lang) = (canvas.theme, lang::current());
     let most = if size <= Size::Single { 2 } else { 3 };
     let (said, role) = match play.narration() {
         Some(narration) => (lang.of(&narration.en, &narration.zh), Role::Title),
@@ -100,20 +101,20 @@ pub fn draw_empty(canvas: &mut Canvas<'_>, area: Rect, awaited: bool) {
     let theme = canvas.theme;
     if awaited {
         let lines = [
-            ("The clients have not begun.", Role::Text),
+            (say!("The clients have not begun."), Role::Text),
             ("", Role::Text),
-            ("They begin when the cluster answers, which takes a leader.", Role::Muted),
-            ("If they do not, the log (6) says why.", Role::Muted),
+            (say!("They begin when the cluster answers, which takes a leader."), Role::Muted),
+            (say!("If they do not, the log (6) says why."), Role::Muted),
         ];
         let lines: Vec<Line<'_>> = lines.into_iter().map(|(text, role)| Line::from(theme.span(text, role))).collect();
         return notice::notice(canvas, area, &lines);
     }
     let lines = [
-        ("No clients play here.", Role::Text),
+        (say!("No clients play here."), Role::Text),
         ("", Role::Text),
-        ("`lockscope demo` starts a cluster inside the program, and clients on it;", Role::Muted),
-        ("`lockscope play` lets clients play on the cluster of --endpoints,", Role::Muted),
-        ("below a prefix of their own.", Role::Muted),
+        (say!("`lockscope demo` starts a cluster inside the program, and clients on it;"), Role::Muted),
+        (say!("`lockscope play` lets clients play on the cluster of --endpoints,"), Role::Muted),
+        (say!("below a prefix of their own."), Role::Muted),
     ];
     let lines: Vec<Line<'_>> = lines.into_iter().map(|(text, role)| Line::from(theme.span(text, role))).collect();
     notice::notice(canvas, area, &lines);
@@ -128,11 +129,11 @@ pub fn clock<'a>(play: &Play, theme: &Theme) -> Line<'a> {
 pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, play: &Play) {
     let theme = canvas.theme;
     let mut parts = vec![
-        (format!("scenario {}", escape_text(&play.picture().scenario)), Role::Muted),
+        (say!("scenario {name}", name = escape_text(&play.picture().scenario)), Role::Muted),
         (lanes::count(play), Role::Muted),
     ];
     if let Some(holder) = play.holder() {
-        parts.push((format!("{holder} holds"), Role::Muted));
+        parts.push((say!("{holder} holds", holder), Role::Muted));
     }
     parts.extend(side::summary(play));
     let mut spans: Vec<Span<'_>> = Vec::new();

@@ -19,12 +19,13 @@ use ratatui::text::{Line, Span};
 use super::canvas::Canvas;
 use super::layout::{Size, bottom, left, percent, top};
 use super::list::List;
-use super::text::{cluster_clock, lasting};
+use super::text::{cluster_clock, lasting, width};
 use super::theme::{Role, Theme};
 use super::way;
 use crate::domain::raft::{RaftPicture, Speed, Told};
 use crate::input::Pane;
 use crate::model::Ui;
+use crate::{lang, say};
 pub use nodes::{PLAYGROUND, REAL};
 pub use told::draw as draw_told;
 
@@ -86,7 +87,7 @@ pub fn clock<'a>(picture: &RaftPicture, theme: &Theme) -> Line<'a> {
 pub fn pace<'a>(picture: &RaftPicture, theme: &Theme) -> Vec<Span<'a>> {
     let times = if theme.glyphs.unicode { "×" } else { "x" };
     let speed = (picture.speed != Speed::default()).then(|| format!(" {times}{}", picture.speed));
-    let frozen = picture.paused.then(|| " FROZEN".to_owned());
+    let frozen = picture.paused.then(|| format!(" {}", say!("FROZEN")));
     speed.into_iter().chain(frozen).map(|text| theme.span(text, Role::Warning)).collect()
 }
 
@@ -95,16 +96,16 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture) {
     let theme = canvas.theme;
     let dot = theme.glyphs.dot;
     let rules = &picture.rules;
-    let heartbeat = format!("heartbeat every {}", lasting(rules.heartbeat));
+    let heartbeat = say!("heartbeat every {length}", length = lasting(rules.heartbeat));
     let parts = match picture.told {
-        Told::All => [format!("seed {}", picture.seed), PLAYGROUND.to_owned(), heartbeat],
-        Told::Status => ["real etcds".to_owned(), REAL.to_owned(), heartbeat],
+        Told::All => [say!("seed {seed}", seed = picture.seed), lang::text(PLAYGROUND).to_owned(), heartbeat],
+        Told::Status => [say!("real etcds").to_owned(), lang::text(REAL).to_owned(), heartbeat],
     };
     let room = usize::from(area.width.saturating_sub(2));
     let mut text = String::new();
     for part in parts {
         let gap = if text.is_empty() { String::new() } else { format!(" {dot} ") };
-        if text.chars().count() + gap.chars().count() + part.chars().count() > room {
+        if width(&text) + width(&gap) + width(&part) > room {
             break;
         }
         text = text + &gap + &part;

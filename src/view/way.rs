@@ -10,13 +10,14 @@ use super::canvas::Canvas;
 use super::layout::{Size, left, percent, top};
 use super::leases::position;
 use super::list::List;
-use super::text::{exact_clock, lasting};
+use super::text::{exact_clock, lasting, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
 use crate::domain::raft::{RaftPicture, Told, Trace, Waypoint};
 use crate::input::{Pane, Target};
 use crate::model::Ui;
+use crate::say;
 
 const COLUMNS: [Column; 5] = [
     Column::new("AT").right().drop(0),
@@ -52,9 +53,9 @@ pub fn draw_requests(
     let traces = &picture.traces;
     let capacity = area.height.saturating_sub(if gone.is_some() { 4 } else { 3 });
     let window = list.window(usize::from(capacity), traces.len());
-    let title = vec![theme.span("Requests", Role::Title), Span::raw(format!(" {}", traces.len()))];
+    let title = vec![theme.span(say!("Requests"), Role::Title), Span::raw(format!(" {}", traces.len()))];
     let data = match position(&window, traces.len()) {
-        place if place.is_empty() => "newest first".to_owned(),
+        place if place.is_empty() => say!("newest first").to_owned(),
         place => place,
     };
     let panel = Panel::new(Line::from(title)).data(theme.span(data, Role::Muted)).focused(list.focused);
@@ -62,8 +63,8 @@ pub fn draw_requests(
     canvas.hit_pane(area, Pane::Requests, capacity, traces.len());
     if traces.is_empty() && gone.is_none() {
         let said = match picture.told {
-            Told::All => "no request yet; `etcdctl put` on one of the members makes one",
-            Told::Status => "a real etcd tells nothing of single requests",
+            Told::All => say!("no request yet; `etcdctl put` on one of the members makes one"),
+            Told::Status => say!("a real etcd tells nothing of single requests"),
         };
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), said, Role::Muted);
         return;
@@ -71,8 +72,10 @@ pub fn draw_requests(
     let shown = window.filter_map(|at| Some((at, traces.get(traces.len().checked_sub(at + 1)?)?)));
     let selected = list.selected.filter(|_| gone.is_none());
     let latest = shown.map(|(at, trace)| Row { selected: selected == Some(at), ..row(trace, state(trace), theme) });
-    let gone = gone
-        .map(|trace| Row { selected: list.selected.is_some(), ..row(trace, ("gone from here", Role::Muted), theme) });
+    let gone = gone.map(|trace| Row {
+        selected: list.selected.is_some(),
+        ..row(trace, (say!("gone from here"), Role::Muted), theme)
+    });
     let rows: Vec<Row<'_>> = gone.into_iter().chain(latest).collect();
     table(canvas, inner, &COLUMNS, &rows);
 }
@@ -99,10 +102,10 @@ fn state(trace: &Trace) -> (&'static str, Role) {
         _ => None,
     });
     match (answer, &trace.stopped) {
-        (Some(true), _) => ("answered", Role::Text),
-        (Some(false), _) => ("failed", Role::Error),
-        (None, Some(_)) => ("stopped", Role::Error),
-        (None, None) => ("under way", Role::Muted),
+        (Some(true), _) => (say!("answered"), Role::Text),
+        (Some(false), _) => (say!("failed"), Role::Error),
+        (None, Some(_)) => (say!("stopped"), Role::Error),
+        (None, None) => (say!("under way"), Role::Muted),
     }
 }
 
@@ -123,15 +126,18 @@ pub fn draw_way(
 ) {
     let theme = canvas.theme;
     let Some(trace) = trace else {
-        let inner = Panel::new(theme.span("Way", Role::Title)).focused(focused).draw(canvas, area);
+        let inner = Panel::new(theme.span(say!("Way"), Role::Title)).focused(focused).draw(canvas, area);
         canvas.hit_pane(area, Pane::Way, inner.height, 0);
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "no request is selected", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("no request is selected"), Role::Muted);
         return;
     };
     let (word, role) = state(trace);
-    let said = took(trace).map_or_else(|| word.to_owned(), |took| format!("{word} after {took}"));
-    let room = usize::from(area.width).saturating_sub(said.len() + 12).max(8);
-    let title = vec![theme.span("Way ", Role::Title), theme.sentence(trace.what.clone(), room, Role::Text)];
+    let said = took(trace).map_or_else(|| word.to_owned(), |took| say!("{state} after {took}", state = word, took));
+    let room = usize::from(area.width).saturating_sub(width(&said) + 12).max(8);
+    let title = vec![
+        theme.span(format!("{} ", say!("Way")), Role::Title),
+        theme.sentence(trace.what.clone(), room, Role::Text),
+    ];
     let panel = Panel::new(Line::from(title)).data(theme.span(said, role)).focused(focused);
     let inner = panel.draw(canvas, area);
     let lines = stations::lines(picture, trace, inner.width.saturating_sub(1), theme);
@@ -143,7 +149,8 @@ pub fn draw_way(
     // What lies below the fold is told on the frame, where it covers nothing.
     let more = lines.len() - from - lines[from..].len().min(usize::from(inner.height));
     if more > 0 && area.width > 16 {
-        let text = Line::from(theme.span(format!(" {} {more} more ", theme.glyphs.descending), Role::Muted));
+        let text =
+            Line::from(theme.span(format!(" {} {} ", theme.glyphs.descending, say!("{more} more", more)), Role::Muted));
         canvas.line_right(area.x, area.right() - 1, area.bottom() - 1, &text);
     }
 }

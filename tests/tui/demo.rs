@@ -41,7 +41,7 @@ fn what_keys_do_to_a_client_is_told_and_seen() {
 fn a_scenario_is_told_in_the_language_of_the_locale() {
     let tui = lockscope(&["demo", "zombie", "--theme", "dark"]).env("LC_ALL", "zh_CN.UTF-8").size(120, 36).start();
     // The first narration, of which the list below has as much as there is room for.
-    tui.shows("持有者向两个资源写入，并附上隔离令牌");
+    tui.shows("持有者向两个资源写入，并附上防护令牌");
     tui.shows("5 Playground");
     tui.keys("q");
     assert_eq!(tui.ends(), 0);

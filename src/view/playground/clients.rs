@@ -16,6 +16,7 @@ use crate::view::text::{duration, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::table::{Cell, Column, Row, table};
+use crate::{lang, say};
 
 /// Those whose cells come and go have the width of the widest that is usual, so that the others
 /// stand still.
@@ -46,7 +47,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let capacity = area.height.saturating_sub(3);
     let window = ui.play.clients.window(usize::from(capacity), clients.len());
     let title = vec![
-        theme.span("Clients", Role::Title),
+        theme.span(say!("Clients"), Role::Title),
         Span::raw(format!(" {}", grouped(i64::try_from(clients.len()).unwrap_or(i64::MAX)))),
     ];
     let panel = Panel::new(Line::from(title))
@@ -74,10 +75,10 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
         Belief::Lost => Role::Error,
     };
     let step = match client.life {
-        Life::Gone => theme.span("away", Role::Error),
-        Life::Stopped => theme.span("ended", Role::Muted),
-        Life::Paused => theme.span(format!("{} paused", client.step.number()), Role::Warning),
-        Life::Up => theme.span(format!("{} {}", client.step.number(), client.step.name()), Role::Text),
+        Life::Gone => theme.span(say!("away"), Role::Error),
+        Life::Stopped => theme.span(say!("ended"), Role::Muted),
+        Life::Paused => theme.span(format!("{} {}", client.step.number(), say!("paused")), Role::Warning),
+        Life::Up => theme.span(format!("{} {}", client.step.number(), lang::text(client.step.name())), Role::Text),
     };
     let ahead = stake.ahead.as_ref().filter(|_| client.belief == Belief::Waiting);
     let ills = words::ills(client);
@@ -88,7 +89,7 @@ fn row<'a>(client: &'a ClientPicture, play: &Play, theme: &Theme) -> Row<'a> {
             Cell::span(theme.key(words::short_name(&client.lock), 16, Role::Text)),
             Cell::span(theme.sentence(crate::view::text::escape_text(&client.recipe).into_owned(), 20, Role::Text)),
             Cell::span(step),
-            Cell::span(theme.span(client.belief.name(), believes)),
+            Cell::span(theme.span(lang::text(client.belief.name()), believes)),
             Cell::span(theme.span(says, says_role)),
             if stake.created == Revision(0) { dash() } else { Cell::new(stake.created.to_string()) },
             if stake.lease.is_none() { dash() } else { Cell::new(short(FEW, stake.lease, b"").into_owned()) },

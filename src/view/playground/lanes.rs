@@ -19,9 +19,10 @@ use crate::model::Play;
 use crate::model::play::{Doing, Fate, Group, Lane, Marked, Stretch, Write};
 use crate::model::ui::play::{LABEL, Span as Stretched};
 use crate::model::ui::{PlayUi, Ui};
+use crate::say;
 use crate::view::canvas::{Canvas, columns_of};
 use crate::view::leases::position;
-use crate::view::text::{cluster_clock, escape_text, grouped, lasting, quantity};
+use crate::view::text::{cluster_clock, escape_text, lasting, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::strip::Strip;
@@ -72,7 +73,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     scale(canvas, Rect { x, width: columns, height: 1, ..inner }, span, marked);
     let mut y = inner.y + 1;
     if clients.is_empty() {
-        canvas.text(inner.x + 1, y, inner.width.saturating_sub(1), "no client plays; a adds one", Role::Muted);
+        canvas.text(inner.x + 1, y, inner.width.saturating_sub(1), say!("no client plays; a adds one"), Role::Muted);
         y += 1;
     }
     let selected = ui.play.client(play);
@@ -149,12 +150,19 @@ fn title<'a>(play: &'a Play, columns: usize, theme: &Theme) -> Line<'a> {
     let count = quantity(play.clients().len(), "client");
     let locks = play.groups().iter().filter(|group| group.takes_lock).count();
     if locks > 1 {
-        return Line::from(vec![theme.span(quantity(locks, "lock"), Role::Title), Span::raw(format!(", {count}"))]);
+        return Line::from(vec![
+            theme.span(quantity(locks, "lock"), Role::Title),
+            Span::raw(say!(", {clients}", clients = count)),
+        ]);
     }
     let name = play.groups().iter().find(|group| group.takes_lock).map_or(&play.picture().lock, |group| &group.lock);
-    let what = if locks == 0 && !play.clients().is_empty() { "" } else { "Lock " };
-    let room = columns.saturating_sub(count.len() + 2 + what.len()).max(8);
-    Line::from(vec![theme.span(what, Role::Title), theme.key(name, room, Role::Text), Span::raw(format!(", {count}"))])
+    let what = if locks == 0 && !play.clients().is_empty() { String::new() } else { say!("Lock ").to_owned() };
+    let room = columns.saturating_sub(width(&count) + 2 + width(&what)).max(8);
+    Line::from(vec![
+        theme.span(what, Role::Title),
+        theme.key(name, room, Role::Text),
+        Span::raw(say!(", {clients}", clients = count)),
+    ])
 }
 
 /// The rows that are shown of the lanes when there is room for so many, with a heading above each
@@ -184,7 +192,7 @@ fn overlaps(group: &Group, window: &Range<usize>) -> bool {
 fn draw_heading(canvas: &mut Canvas<'_>, row: Rect, group: &Group) {
     let theme = canvas.theme;
     let count = quantity(group.len, "client");
-    let room = usize::from(row.width).saturating_sub(count.len() + 4).max(8);
+    let room = usize::from(row.width).saturating_sub(width(&count) + 4).max(8);
     let line =
         Line::from(vec![theme.key(&group.lock, room, Role::Title), theme.span(format!("  {count}"), Role::Muted)]);
     canvas.line(row.x + 1, row.y, row.width.saturating_sub(1), &line);
@@ -194,13 +202,13 @@ fn draw_heading(canvas: &mut Canvas<'_>, row: Rect, group: &Group) {
 /// stays longest where there is little room.
 fn time_words<'a>(play: &Play, ui: &Ui, span: Stretched, seen: &str, room: u16, theme: &Theme) -> Line<'a> {
     let how = if ui.play.follows() {
-        theme.span(format!("follow {}", theme.glyphs.lane.now), Role::Text)
+        theme.span(format!("{} {}", say!("follow"), theme.glyphs.lane.now), Role::Text)
     } else {
         let at = ui.play.marked(play).unwrap_or(span.end);
-        theme.span(format!("at {}, F follows", cluster_clock(at)), Role::Warning)
+        theme.span(say!("at {time}, F follows", time = cluster_clock(at)), Role::Warning)
     };
     let mut spans = vec![how];
-    let column = format!("{} a column", lasting(Duration::from_micros(span.column)));
+    let column = say!("{length} a column", length = lasting(Duration::from_micros(span.column)));
     for part in [seen.to_owned(), column].into_iter().filter(|part| !part.is_empty()) {
         let with = theme.span(format!("{part}  "), Role::Muted);
         let taken = columns_of(&Line::from(spans.clone())) + columns_of(&Line::from(with.clone()));
@@ -352,11 +360,11 @@ fn draw_marks(strip: &mut Strip, lane: &Lane, shown: Shown<'_>, theme: &Theme) {
 
 fn resource_label<'a>(resource: &ResourcePicture, theme: &Theme) -> Line<'a> {
     let (word, role) = if resource.fencing {
-        (format!("max {}", resource.highest), Role::Text)
+        (say!("max {token}", token = resource.highest), Role::Text)
     } else {
-        ("unfenced".to_owned(), Role::Warning)
+        (say!("unfenced").to_owned(), Role::Warning)
     };
-    let room = usize::from(WORDS).saturating_sub(word.len() + 1).max(4);
+    let room = usize::from(WORDS).saturating_sub(width(&word) + 1).max(4);
     let name = theme.sentence(escape_text(&resource.name).into_owned(), room, Role::Text);
     let gap = " ".repeat(room.min(NAME).saturating_sub(usize::from(columns_of(&Line::from(name.clone())))) + 1);
     Line::from(vec![name, Span::raw(gap), theme.span(word, role)])
@@ -400,17 +408,17 @@ fn draw_legend(canvas: &mut Canvas<'_>, area: Rect, play: &Play) {
         (glyph, role, words)
     };
     let of_locks = [
-        of(Doing::Waiting, "waits"),
-        of(Doing::Holding, "holds"),
-        ("392", Role::Text, "token"),
-        of(Doing::Paused, "paused"),
-        of(Doing::Stale, "stale"),
-        (glyphs.lost, Role::Error, "lost"),
-        (glyphs.refused, Role::Error, "refused"),
-        (glyphs.lane.damaged, Role::Error, "damage"),
+        of(Doing::Waiting, say!("waits")),
+        of(Doing::Holding, say!("holds")),
+        ("392", Role::Text, say!("token")),
+        of(Doing::Paused, say!("paused")),
+        of(Doing::Stale, say!("stale")),
+        (glyphs.lost, Role::Error, say!("lost")),
+        (glyphs.refused, Role::Error, say!("refused")),
+        (glyphs.lane.damaged, Role::Error, say!("damage")),
     ];
-    let of_watchers = [(glyphs.lane.put, Role::Holder, "puts"), (glyphs.lane.saw, Role::Text, "sees")];
-    let of_all = [of(Doing::Away, "away"), (glyphs.warning, Role::Warning, "done to it")];
+    let of_watchers = [(glyphs.lane.put, Role::Holder, say!("puts")), (glyphs.lane.saw, Role::Text, say!("sees"))];
+    let of_all = [of(Doing::Away, say!("away")), (glyphs.warning, Role::Warning, say!("done to it"))];
     let locks = play.groups().iter().any(|group| group.takes_lock) || play.clients().is_empty();
     let watchers = play.groups().iter().any(|group| !group.takes_lock);
     let signs =
@@ -433,6 +441,5 @@ fn draw_legend(canvas: &mut Canvas<'_>, area: Rect, play: &Play) {
 
 /// How many lines the status has to say of a run: `137 events`.
 pub fn count(play: &Play) -> String {
-    let events = grouped(i64::try_from(play.count()).unwrap_or(i64::MAX));
-    format!("{events} event{}", if play.count() == 1 { "" } else { "s" })
+    quantity(usize::try_from(play.count()).unwrap_or(usize::MAX), "event")
 }

@@ -3,6 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use super::expected::said;
 use crate::domain::play::Expected;
 use crate::input::action::{Blow, Deed, Look};
 use crate::input::keymap::{BINDINGS, Context};
@@ -13,6 +14,7 @@ use crate::view::canvas::Canvas;
 use crate::view::text::{escape_text, split_at_width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
+use crate::{lang, say};
 
 /// The keys, the most telling first, each with what it does; with whether it needs an embedded
 /// cluster.
@@ -40,10 +42,10 @@ pub fn draw_keys(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embe
     // Who holds changes too often for a title.
     let whom = match ui.play.picked(play) {
         Some(id) => format!(" {id}"),
-        None if play.last_holder().is_some() => " holder".to_owned(),
+        None if play.last_holder().is_some() => format!(" {}", lang::text("holder")),
         None => ui.play.client(play).map(|id| format!(" {id}")).unwrap_or_default(),
     };
-    let panel = Panel::new(Line::from(vec![theme.span("Faults", Role::Title), Span::raw(whom)]));
+    let panel = Panel::new(Line::from(vec![theme.span(say!("Faults"), Role::Title), Span::raw(whom)]));
     let inner = panel.draw(canvas, area);
     let mut keys: Vec<_> = KEYS
         .into_iter()
@@ -69,7 +71,8 @@ pub fn draw_keys(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embe
             height: 1,
         };
         let label = key.symbol(!theme.glyphs.unicode);
-        let line = Line::from(vec![theme.span(label, Role::Title), theme.span(format!(" {text}"), Role::Text)]);
+        let line =
+            Line::from(vec![theme.span(label, Role::Title), theme.span(format!(" {}", lang::text(text)), Role::Text)]);
         canvas.line(row.x, row.y, row.width, &line);
         canvas.hit(row, Target::Do(action));
     }
@@ -79,7 +82,7 @@ pub fn draw_keys(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui, embe
 pub fn draw_expectations(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let theme = canvas.theme;
     let expectations = play.expectations();
-    let title = vec![theme.span("Expected", Role::Title), Span::raw(format!(" {}", expectations.len()))];
+    let title = vec![theme.span(say!("Expected"), Role::Title), Span::raw(format!(" {}", expectations.len()))];
     // It has the focus from the frame on that shows it first, which no pane has been drawn in yet.
     let focused = ui.focused() == Pane::Expected || (ui.play.expectations && ui.focus == Some(Pane::Expected));
     let columns = usize::from(area.width.saturating_sub(4));
@@ -91,14 +94,14 @@ pub fn draw_expectations(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &
     let top = ui.scrolled(Pane::Expected).min(lines.len().saturating_sub(rows));
     let below = lines.len().saturating_sub(top + rows);
     let data = match (top, below) {
-        (0, 0) => theme.span("so far", Role::Muted),
-        (_, 0) => theme.span(format!("{} {top} more", theme.glyphs.ascending), Role::Muted),
-        _ => theme.span(format!("{} {below} more", theme.glyphs.descending), Role::Muted),
+        (0, 0) => theme.span(say!("so far"), Role::Muted),
+        (_, 0) => theme.span(format!("{} {}", theme.glyphs.ascending, say!("{more} more", more = top)), Role::Muted),
+        _ => theme.span(format!("{} {}", theme.glyphs.descending, say!("{more} more", more = below)), Role::Muted),
     };
     let inner = Panel::new(Line::from(title)).data(data).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Expected, inner.height, lines.len());
     if expectations.is_empty() {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing is expected", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("nothing is expected"), Role::Muted);
     }
     for (y, line) in (inner.top()..inner.bottom()).zip(&lines[top..]) {
         canvas.line(inner.x + 1, y, inner.width.saturating_sub(2), line);
@@ -119,7 +122,7 @@ fn short_lines<'a>(play: &Play, columns: usize, theme: &Theme) -> Vec<Line<'a>> 
             continue;
         }
         let (glyph, role) = sign(expected, theme);
-        let text = escape_text(&expected.text).into_owned();
+        let text = escape_text(&said(&expected.text)).into_owned();
         let text = theme.sentence(text, columns.saturating_sub(2), role);
         lines.push(Line::from(vec![theme.span(format!("{glyph} "), role), text]));
     }
@@ -140,8 +143,8 @@ fn whole<'a>(expected: &Expected, columns: usize, theme: &Theme) -> Vec<Line<'a>
             head = "  ";
         }
     };
-    push(&format!("{glyph} "), &expected.text, role);
-    push("  ", &expected.evidence, Role::Muted);
+    push(&format!("{glyph} "), &said(&expected.text), role);
+    push("  ", &said(&expected.evidence), Role::Muted);
     lines
 }
 
@@ -158,11 +161,14 @@ pub fn summary(play: &Play) -> Option<(String, Role)> {
     let expectations = play.expectations();
     let count = |held| expectations.iter().filter(|expected| expected.held == held).count();
     let (yes, no, open) = (count(Some(true)), count(Some(false)), count(None));
-    let part = |count: usize, word: &str| (count > 0).then(|| format!("{count} {word}"));
-    let parts: Vec<String> =
-        [part(yes, "met"), part(no, "not met"), part(open, "open")].into_iter().flatten().collect();
+    let parts = [
+        (yes > 0).then(|| say!("{count} met", count = yes)),
+        (no > 0).then(|| say!("{count} not met", count = no)),
+        (open > 0).then(|| say!("{count} open", count = open)),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
     let role = if no > 0 { Role::Error } else { Role::Muted };
-    (!parts.is_empty()).then(|| (format!("expectations: {}", parts.join(", ")), role))
+    (!parts.is_empty()).then(|| (say!("expectations: {parts}", parts = parts.join(say!(", "))), role))
 }
 
 #[cfg(test)]

@@ -172,6 +172,42 @@ fn who_reads_chinese_is_told_in_chinese_and_the_columns_stand() {
 }
 
 #[test]
+fn who_reads_chinese_finds_no_english_in_a_run() {
+    let sample = ["zombie", "six-steps", "storage", "ledger"];
+    let expected = |text: &str, held, evidence: &str| Expected { text: text.into(), held, evidence: evidence.into() };
+    let expectations = vec![
+        expected(
+            "no stale write accepted by storage",
+            Some(true),
+            "5 writes; of 1 with an old token 0 taken, 1 refused",
+        ),
+        expected("holder changes within 2s of expiry", Some(true), "1 such key had a successor after 50 ms at most"),
+        expected("everybody holds", None, "2 of 5 clients held it, 2 times in all; not client-3 and 2 more"),
+    ];
+    for (width, height) in [(80, 24), (120, 36), (160, 48), (200, 60)] {
+        for keys in ["", "e", "\t\tjj"] {
+            let mut cluster =
+                playing(PlayPicture { expectations: expectations.clone(), ..sample::picture() }, width, height);
+            cluster.press(keys, width, height);
+            cluster.model.ui.lang = Lang::Chinese;
+            let shot = cluster.draw(width, height, &mono());
+            for line in shot.lines() {
+                assert_eq!(crate::view::text::width(&line), usize::from(width), "{line}");
+            }
+            let text = shot.crop(Rect::new(0, 2, width, height - 3));
+            assert_eq!(english_left(&text, &sample), [""; 0], "{width}x{height} {keys}\n{text}");
+        }
+    }
+    let mut cluster = Cluster::connected();
+    cluster.press("5", 80, 24);
+    for awaited in [false, true] {
+        (cluster.model.ui.play.awaited, cluster.model.ui.lang) = (awaited, Lang::Chinese);
+        let text = cluster.draw(80, 24, &mono()).crop(Rect::new(0, 2, 80, 20));
+        assert_eq!(english_left(&text, &["play", "demo", "endpoints"]), [""; 0], "{text}");
+    }
+}
+
+#[test]
 fn before_anything_is_told_the_summary_is_read() {
     let picture = PlayPicture { narration: None, ..sample::picture() };
     let mut cluster = playing(picture, 120, 36);

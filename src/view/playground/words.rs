@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use crate::domain::Lang;
 use crate::domain::key::split_last;
 use crate::domain::play::{Belief, ClientId, ClientPicture, Happening, Ill, Life, Moment, Narration, Sight};
 use crate::domain::{Key, LeaseId, Length, Revision};
@@ -11,6 +10,7 @@ use crate::model::play::{Doing, Happened, Lane};
 use crate::view::client::{FEW, short};
 use crate::view::text::{Cut, escape, escape_text, fit_bytes, lasting};
 use crate::view::theme::{Role, Theme};
+use crate::{lang, say};
 
 /// The most columns of a key or a value in a sentence.
 const KEY: usize = 48;
@@ -19,145 +19,201 @@ const LOCK: usize = 24;
 /// What resources are.
 const STORAGE: &str = "storage";
 
-/// What happened, and how it looks. What a narrator said is in this language.
-pub fn sentence(happened: &Happened, play: &Play, lang: Lang) -> (String, Role) {
+/// What happened, and how it looks. What a narrator said is in the current language.
+pub fn sentence(happened: &Happened, play: &Play) -> (String, Role) {
     let Happened { moment, lease, doing, late, .. } = happened;
     let Moment { lock, client, what, .. } = moment;
-    let who = client.map_or_else(|| "somebody".to_owned(), |client| client.to_string());
+    let who = &client.map_or_else(|| say!("somebody").to_owned(), |client| client.to_string());
     // Where there are several locks, each is named.
     let named = play.has_locks().then(|| fit_bytes(short_name(lock), LOCK, Cut::Middle, ".."));
-    let (its, for_it) =
-        named.as_ref().map_or_else(Default::default, |name| (format!(" {name}"), format!(" for {name}")));
     let said = match what {
-        Happening::Began => format!("{who} takes part"),
+        Happening::Began => say!("{who} takes part", who),
         Happening::Enqueued(revision) if *late => {
-            return (format!("{who} is answered: its key was created at revision {revision}"), Role::Muted);
+            return (say!("{who} is answered: its key was created at revision {revision}", who, revision), Role::Muted);
         }
-        Happening::Enqueued(revision) => {
-            return (format!("{who} queues{for_it}: its key is created at revision {revision}"), Role::Muted);
-        }
-        Happening::First(revision) => {
-            let lock = named.as_deref().unwrap_or("the lock");
-            format!("{lock} passes to {who}: its key is the oldest from revision {revision} on")
-        }
+        Happening::Enqueued(revision) => return (queues(who, named.as_deref(), *revision), Role::Muted),
+        Happening::First(revision) => match named {
+            Some(lock) => {
+                say!("{lock} passes to {who}: its key is the oldest from revision {revision} on", lock, who, revision)
+            }
+            None => say!("the lock passes to {who}: its key is the oldest from revision {revision} on", who, revision),
+        },
         Happening::Acquired(token, waited) => {
-            let waited = waited_for(*waited);
-            return (format!("{who} holds{its}: its key is now the oldest (token {token}{waited})"), Role::Title);
+            let token = token_of(*token, *waited);
+            let said = match named {
+                Some(lock) => say!("{who} holds {lock}: its key is now the oldest ({token})", who, lock, token),
+                None => say!("{who} holds: its key is now the oldest ({token})", who, token),
+            };
+            return (said, Role::Title);
         }
         Happening::HasFirst(token, waited) => {
-            let (lock, waited) = (fit_bytes(short_name(lock), KEY, Cut::Middle, ".."), waited_for(*waited));
-            return (format!("{who} has the first of its two locks, {lock} (token {token}{waited})"), Role::Title);
+            let (lock, token) = (fit_bytes(short_name(lock), KEY, Cut::Middle, ".."), token_of(*token, *waited));
+            return (say!("{who} has the first of its two locks, {lock} ({token})", who, lock, token), Role::Title);
         }
-        Happening::Released(held) => format!("{who} releases{its}, having held for {}", lasting(*held)),
-        Happening::GaveUp => format!("{who} gives up waiting{for_it}"),
-        Happening::Lost(belief) => return (lost(&who, *belief), Role::Error),
-        Happening::Dropped(revision, belief) => return (dropped(&who, *lease, *revision, *belief), Role::Error),
-        Happening::Crashed(belief) => {
-            let whiles = while_it(*belief);
-            return (format!("{who} crashes{whiles}: no release, no heartbeat any more"), Role::Error);
-        }
-        Happening::Expired(revision, after) => return (expired(&who, *lease, *revision, *after), Role::Text),
-        Happening::Returned => format!("{who} is back, as a new client"),
-        Happening::Stopped => format!("{who} ends in order"),
-        Happening::Paused => return (format!("{who} stands still: its heartbeats stop"), Role::Warning),
-        Happening::Resumed => match doing {
-            Some(Doing::Stale) => return (format!("{who} wakes and still believes that it holds"), Role::Error),
-            Some(Doing::Holding) => format!("{who} wakes, and holds it still"),
-            Some(Doing::Waiting) => format!("{who} wakes and waits on"),
-            _ => format!("{who} wakes"),
+        Happening::Released(held) => match (named, lasting(*held)) {
+            (Some(lock), held) => say!("{who} releases {lock}, having held for {held}", who, lock, held),
+            (None, held) => say!("{who} releases, having held for {held}", who, held),
         },
-        Happening::Suffered(ill) => return (suffered(&who, *ill), Role::Warning),
-        Happening::Wrote(token) => format!("{} takes a write of {who} with token {token}", storage(play, lock)),
+        Happening::GaveUp => match named {
+            Some(lock) => say!("{who} gives up waiting for {lock}", who, lock),
+            None => say!("{who} gives up waiting", who),
+        },
+        Happening::Lost(belief) => return (lost(who, *belief), Role::Error),
+        Happening::Dropped(revision, belief) => return (dropped(who, *lease, *revision, *belief), Role::Error),
+        Happening::Crashed(belief) => return (crashed(who, *belief), Role::Error),
+        Happening::Expired(revision, after) => return (expired(who, *lease, *revision, *after), Role::Text),
+        Happening::Returned => say!("{who} is back, as a new client", who),
+        Happening::Stopped => say!("{whom} ends in order", whom = who),
+        Happening::Paused => return (say!("{who} stands still: its heartbeats stop", who), Role::Warning),
+        Happening::Resumed => match doing {
+            Some(Doing::Stale) => return (say!("{who} wakes and still believes that it holds", who), Role::Error),
+            Some(Doing::Holding) => say!("{who} wakes, and holds it still", who),
+            Some(Doing::Waiting) => say!("{who} wakes and waits on", who),
+            _ => say!("{who} wakes", who),
+        },
+        Happening::Suffered(ill) => return (suffered(who, *ill), Role::Warning),
+        Happening::Wrote(token) => {
+            say!("{storage} takes a write of {who} with token {token}", storage = storage(play, lock), who, token)
+        }
         Happening::Damaged(token, seen) => {
-            let said = format!(
-                "{} takes the stale token {token}, having seen {seen}: the data is damaged",
-                storage(play, lock)
+            let said = say!(
+                "{storage} takes the stale token {token}, having seen {seen}: the data is damaged",
+                storage = storage(play, lock),
+                token,
+                seen
             );
             return (said, Role::Error);
         }
         Happening::Refused(token, seen) => {
-            return (format!("{} refuses token {token}: it has seen {seen}", storage(play, lock)), Role::Error);
+            let storage = storage(play, lock);
+            return (say!("{storage} refuses token {token}: it has seen {seen}", storage, token, seen), Role::Error);
         }
-        Happening::Saw(sight) => saw(&who, sight),
+        Happening::Saw(sight) => saw(who, sight),
         Happening::Circle(clients) => return (circle(clients), Role::Error),
-        Happening::Term(term) => format!("the cluster has a leader in term {term}"),
-        Happening::Fault(fault) => return (format!("to the cluster: {fault}"), Role::Warning),
-        Happening::Told(number) => return (told(play, *number, lang), Role::Title),
+        Happening::Term(term) => say!("the cluster has a leader in term {term}", term),
+        // As it would be typed.
+        Happening::Fault(fault) => return (say!("to the cluster: {fault}", fault), Role::Warning),
+        Happening::Told(number) => return (told(play, *number), Role::Title),
     };
     (said, Role::Text)
 }
 
-fn waited_for(length: Duration) -> String {
-    if length.is_zero() { String::new() } else { format!(", waited {}", lasting(length)) }
+fn queues(who: &str, lock: Option<&str>, revision: Revision) -> String {
+    match lock {
+        Some(lock) => {
+            say!("{who} queues for {lock}: its key is created at revision {revision}", who, lock, revision)
+        }
+        None => say!("{who} queues: its key is created at revision {revision}", who, revision),
+    }
+}
+
+/// A token, and how long it was waited for.
+fn token_of(token: Revision, waited: Duration) -> String {
+    if waited.is_zero() {
+        say!("token {token}", token)
+    } else {
+        say!("token {token}, waited {length}", token, length = lasting(waited))
+    }
 }
 
 fn circle(clients: &[ClientId]) -> String {
     let names: Vec<String> = clients.iter().map(ToString::to_string).collect();
     match &names[..] {
-        [] | [_] => "somebody waits for itself: this ends only when it lets go".to_owned(),
-        [one, other] => format!(
-            "{one} and {other} wait for each other: neither gets any further until one lets go or loses its lease"
+        [] | [_] => say!("somebody waits for itself: this ends only when it lets go").to_owned(),
+        [one, other] => say!(
+            "{one} and {other} wait for each other: neither gets any further until one lets go or loses its lease",
+            one,
+            other
         ),
-        [first, .., last] => format!(
-            "{} wait in a circle, and {last} for {first}: none gets any further until one lets go or loses its lease",
-            names.join(", ")
+        [first, .., last] => say!(
+            "{clients} wait in a circle, and {last} for {first}: none gets any further until one lets go or loses its lease",
+            clients = names.join(say!(", ")),
+            last,
+            first
         ),
     }
 }
 
 fn lost(who: &str, belief: Belief) -> String {
     match belief {
-        Belief::Holding => format!("{who} learns that it does not hold any more"),
-        Belief::Waiting => format!("{who} learns that its key is gone, and waits no more"),
-        Belief::Idle | Belief::Lost => format!("{who} learns that its lease is gone"),
+        Belief::Holding => say!("{who} learns that it does not hold any more", who),
+        Belief::Waiting => say!("{who} learns that its key is gone, and waits no more", who),
+        Belief::Idle | Belief::Lost => say!("{who} learns that its lease is gone", who),
     }
 }
 
 fn dropped(who: &str, lease: LeaseId, revision: Revision, belief: Belief) -> String {
-    let whose = whose(who, lease);
-    let still = match belief {
-        Belief::Holding => format!("; {who} believes that it holds"),
-        Belief::Waiting => format!("; {who} waits on"),
-        Belief::Idle | Belief::Lost => String::new(),
-    };
-    format!("{whose} is gone: the store dropped its key at revision {revision}{still}")
+    let lease = whose(who, lease);
+    match belief {
+        Belief::Holding => say!(
+            "{lease} is gone: the store dropped its key at revision {revision}; {who} believes that it holds",
+            lease,
+            revision,
+            who
+        ),
+        Belief::Waiting => {
+            say!(
+                "{lease} is gone: the store dropped its key at revision {revision}; {who} waits on",
+                lease,
+                revision,
+                who
+            )
+        }
+        Belief::Idle | Belief::Lost => {
+            say!("{lease} is gone: the store dropped its key at revision {revision}", lease, revision)
+        }
+    }
 }
 
 fn expired(who: &str, lease: LeaseId, revision: Revision, after: Duration) -> String {
-    let after = lasting(after);
-    format!("{} ran out: its key is gone at revision {revision}, {after} after the crash", whose(who, lease))
+    say!(
+        "{lease} ran out: its key is gone at revision {revision}, {after} after the crash",
+        lease = whose(who, lease),
+        revision,
+        after = lasting(after)
+    )
 }
 
 /// A client's lease, by its last digits when it is known.
 fn whose(who: &str, lease: LeaseId) -> String {
-    if lease.is_none() { format!("the lease of {who}") } else { format!("lease {} of {who}", short(FEW, lease, b"")) }
-}
-
-const fn while_it(belief: Belief) -> &'static str {
-    match belief {
-        Belief::Holding => " while it holds",
-        Belief::Waiting => " while it waits",
-        Belief::Idle | Belief::Lost => "",
+    if lease.is_none() {
+        say!("the lease of {who}", who)
+    } else {
+        say!("lease {lease} of {who}", lease = short(FEW, lease, b""), who)
     }
 }
 
-fn suffered(who: &str, ill: Ill) -> String {
+fn crashed(who: &str, belief: Belief) -> String {
+    match belief {
+        Belief::Holding => say!("{who} crashes while it holds: no release, no heartbeat any more", who),
+        Belief::Waiting => say!("{who} crashes while it waits: no release, no heartbeat any more", who),
+        Belief::Idle | Belief::Lost => say!("{who} crashes: no release, no heartbeat any more", who),
+    }
+}
+
+fn suffered(whom: &str, ill: Ill) -> String {
     match ill {
-        Ill::Pause => format!("{who} is paused"),
-        Ill::Resume => format!("{who} goes on"),
-        Ill::Crash => format!("{who} is killed"),
-        Ill::Cut => format!("{who} is cut off: its calls are not answered"),
-        Ill::Mend => format!("{who} reaches the cluster again"),
-        Ill::Heartbeat(every) => format!("{who} sends a heartbeat every {} from now on", Length(every)),
-        Ill::Skew(0) => format!("the clock of {who} is right again"),
+        Ill::Pause => say!("{whom} is paused", whom),
+        Ill::Resume => say!("{whom} goes on", whom),
+        Ill::Crash => say!("{whom} is killed", whom),
+        Ill::Cut => say!("{whom} is cut off: its calls are not answered", whom),
+        Ill::Mend => say!("{whom} reaches the cluster again", whom),
+        Ill::Heartbeat(every) => {
+            say!("{whom} sends a heartbeat every {length} from now on", whom, length = Length(every))
+        }
+        Ill::Skew(0) => say!("the clock of {whom} is right again", whom),
         Ill::Skew(millis) => {
             let size = Length(Duration::from_millis(millis.unsigned_abs()));
-            format!("the clock of {who} is {size} {}", if millis < 0 { "behind" } else { "ahead" })
+            if millis < 0 {
+                say!("the clock of {whom} is {size} behind", whom, size)
+            } else {
+                say!("the clock of {whom} is {size} ahead", whom, size)
+            }
         }
-        Ill::Release => format!("{who} is told to let go"),
-        Ill::Hold(length) => format!("{who} holds for {} from now on", Length(length)),
-        Ill::Revoke => format!("the lease of {who} is revoked by somebody else"),
-        Ill::Remove => format!("{who} is sent away"),
+        Ill::Release => say!("{whom} is told to let go", whom),
+        Ill::Hold(length) => say!("{whom} holds for {length} from now on", whom, length = Length(length)),
+        Ill::Revoke => say!("the lease of {whom} is revoked by somebody else", whom),
+        Ill::Remove => say!("{whom} is sent away", whom),
     }
 }
 
@@ -166,42 +222,43 @@ fn storage(play: &Play, lock: &Key) -> String {
     let resources = play.resources();
     let named = resources.iter().find(|resource| resource.name.as_bytes() == lock.as_bytes());
     match named.or(resources.first()) {
-        Some(resource) if resource.name == STORAGE => STORAGE.to_owned(),
-        Some(resource) => format!("{STORAGE} {}", escape_text(&resource.name)),
-        None => "the storage".to_owned(),
+        Some(resource) if resource.name == STORAGE => say!("storage").to_owned(),
+        Some(resource) => say!("storage {name}", name = escape_text(&resource.name)),
+        None => say!("the storage").to_owned(),
     }
 }
 
 fn saw(who: &str, sight: &Sight) -> String {
-    let (key, ascii) = (fit_bytes(sight.key(), KEY, Cut::Middle, ".."), "..");
+    let key = fit_bytes(sight.key(), KEY, Cut::Middle, "..");
+    let fit = |value| fit_bytes(value, KEY, Cut::End, "..");
     match sight {
-        Sight::Appeared(_, value) => format!("{who} sees {key} appear: {}", fit_bytes(value, KEY, Cut::End, ascii)),
-        Sight::Changed(_, value) => format!("{who} sees {key} change: {}", fit_bytes(value, KEY, Cut::End, ascii)),
-        Sight::Went(_) => format!("{who} sees {key} go"),
+        Sight::Appeared(_, value) => say!("{who} sees {key} appear: {value}", who, key, value = fit(value)),
+        Sight::Changed(_, value) => say!("{who} sees {key} change: {value}", who, key, value = fit(value)),
+        Sight::Went(_) => say!("{who} sees {key} go", who, key),
     }
 }
 
-fn told(play: &Play, number: usize, lang: Lang) -> String {
+fn told(play: &Play, number: usize) -> String {
     let known = play.narrations().rev().find(|(told, _)| *told == number);
-    let said = |narration: &Narration| escape_text(lang.of(&narration.en, &narration.zh)).into_owned();
-    known.map_or_else(|| "the narrator speaks".to_owned(), |(_, narration)| said(narration))
+    let said = |narration: &Narration| escape_text(lang::current().of(&narration.en, &narration.zh)).into_owned();
+    known.map_or_else(|| say!("the narrator speaks").to_owned(), |(_, narration)| said(narration))
 }
 
 /// What a client does, in a word of at most six columns.
 pub fn state(client: &ClientPicture, lane: Option<&Lane>) -> (&'static str, Role) {
     let fenced = lane.is_some_and(Lane::is_fenced);
     match (client.life, client.belief) {
-        (Life::Gone, _) => ("away", Role::Error),
-        (Life::Stopped, _) => ("ended", Role::Muted),
-        (Life::Paused, _) => ("paused", Role::Warning),
-        _ if fenced => ("fenced", Role::Error),
-        (Life::Up, Belief::Holding) if client.is_stale() => ("stale", Role::Error),
-        (Life::Up, Belief::Holding) => ("HOLDS", Role::Holder),
-        (Life::Up, Belief::Waiting) if lane.is_some_and(Lane::has_first) => ("1 of 2", Role::Holder),
-        (Life::Up, Belief::Waiting) if client.place == Some(0) => ("first", Role::Holder),
-        (Life::Up, Belief::Waiting) => ("waits", Role::Waiter),
-        (Life::Up, Belief::Lost) => ("lost", Role::Error),
-        (Life::Up, Belief::Idle) => ("idle", Role::Muted),
+        (Life::Gone, _) => (say!("away"), Role::Error),
+        (Life::Stopped, _) => (say!("ended"), Role::Muted),
+        (Life::Paused, _) => (say!("paused"), Role::Warning),
+        _ if fenced => (say!("fenced"), Role::Error),
+        (Life::Up, Belief::Holding) if client.is_stale() => (say!("stale"), Role::Error),
+        (Life::Up, Belief::Holding) => (say!("HOLDS"), Role::Holder),
+        (Life::Up, Belief::Waiting) if lane.is_some_and(Lane::has_first) => (say!("1 of 2"), Role::Holder),
+        (Life::Up, Belief::Waiting) if client.place == Some(0) => (say!("first"), Role::Holder),
+        (Life::Up, Belief::Waiting) => (say!("waits"), Role::Waiter),
+        (Life::Up, Belief::Lost) => (say!("lost"), Role::Error),
+        (Life::Up, Belief::Idle) => (say!("idle"), Role::Muted),
     }
 }
 
@@ -216,24 +273,25 @@ pub fn short_name(lock: &[u8]) -> &[u8] {
 /// What the store says of a client: its place in the queue.
 pub fn store_says(client: &ClientPicture) -> (String, Role) {
     match client.place {
-        Some(_) if !client.takes_lock() => ("has its key".to_owned(), Role::Text),
-        Some(0) => ("holds".to_owned(), Role::Holder),
-        Some(place) => (format!("waits, {place} ahead"), Role::Waiter),
-        None => ("no key".to_owned(), Role::Muted),
+        Some(_) if !client.takes_lock() => (say!("has its key").to_owned(), Role::Text),
+        Some(0) => (say!("holds").to_owned(), Role::Holder),
+        Some(place) => (say!("waits, {count} ahead", count = place), Role::Waiter),
+        None => (say!("no key").to_owned(), Role::Muted),
     }
 }
 
 /// What was done to a client and still holds.
 pub fn ills(client: &ClientPicture) -> String {
-    let cut = client.cut.then(|| "cut off".to_owned());
+    let cut = client.cut.then(|| say!("cut off").to_owned());
     let skew = (client.skew_ms != 0).then(|| {
         let size = lasting(Duration::from_millis(client.skew_ms.unsigned_abs()));
-        format!("clock {}{size}", if client.skew_ms < 0 { "-" } else { "+" })
+        let skew = format!("{}{size}", if client.skew_ms < 0 { "-" } else { "+" });
+        say!("clock {skew}", skew)
     });
     // One heartbeat that is lost costs the lease.
-    let slow =
-        (client.heartbeat.saturating_mul(2) > client.ttl).then(|| format!("heartbeat {}", lasting(client.heartbeat)));
-    cut.into_iter().chain(skew).chain(slow).collect::<Vec<_>>().join(", ")
+    let slow = (client.heartbeat.saturating_mul(2) > client.ttl)
+        .then(|| say!("heartbeat {length}", length = lasting(client.heartbeat)));
+    cut.into_iter().chain(skew).chain(slow).collect::<Vec<_>>().join(say!(", "))
 }
 
 /// The name of the client whose key this is; of nobody's, the end of the key, which is the end of
@@ -273,7 +331,7 @@ mod tests {
     fn said(what: Happening) -> String {
         let moment = Moment { at: ClusterTime(0), lock: "/demo/ledger".into(), client: Some(ClientId(1)), what };
         let play = play(vec![moment]);
-        play.happened().back().map(|happened| sentence(happened, &play, Lang::English).0).unwrap_or_default()
+        play.happened().back().map(|happened| sentence(happened, &play).0).unwrap_or_default()
     }
 
     #[test]
@@ -350,7 +408,7 @@ mod tests {
         let at = |what| Moment { at: ClusterTime(0), lock: Key::default(), client: Some(ClientId(1)), what };
         let wakes = |before: Vec<Happening>| {
             let play = play(before.into_iter().chain([Happening::Resumed]).map(at).collect());
-            sentence(play.happened().back().unwrap(), &play, Lang::English).0
+            sentence(play.happened().back().unwrap(), &play).0
         };
         let held = Happening::Acquired(Revision(3), Duration::ZERO);
         let gone = Happening::Dropped(Revision(9), Belief::Holding);
@@ -373,7 +431,7 @@ mod tests {
             at(Happening::Released(Duration::ZERO)),
             at(Happening::Enqueued(Revision(12))),
         ]);
-        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play, Lang::English).0).collect();
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play).0).collect();
         assert_eq!(said[1], "client-1 is answered: its key was created at revision 3");
     }
 
@@ -394,7 +452,7 @@ mod tests {
             ..PlayPicture::default()
         })));
         let play = model.model.live().play.as_deref().unwrap();
-        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, play, Lang::English).0).collect();
+        let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, play).0).collect();
         assert_eq!(
             said,
             [

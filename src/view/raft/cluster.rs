@@ -8,6 +8,7 @@ use super::words;
 use crate::domain::raft::{Flight, Life, NodeId, NodePicture, RaftPicture, RaftRole, Told};
 use crate::input::{Pane, Target};
 use crate::model::raft;
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::text::{grouped, lasting};
 use crate::view::theme::{Role, Theme};
@@ -28,13 +29,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
     let count = grouped(i64::try_from(picture.in_flight).unwrap_or(i64::MAX));
-    let data = format!("{} call {} reply {} lost", glyphs.call, glyphs.reply, glyphs.lost);
+    let (call, reply, lost) = (glyphs.call, glyphs.reply, glyphs.lost);
+    let data = say!("{call} call {reply} reply {lost} lost", call, reply, lost);
     // What the signs mean is worth more than how many there are.
     // Of messages a real etcd tells nothing, not even that there are none.
     let told = picture.told == Told::All;
-    let data = if told { data } else { "messages are not told".to_owned() };
-    let count = if area.width < 54 || !told { String::new() } else { format!(" {count} in flight") };
-    let title = vec![theme.span("Cluster", Role::Title), Span::raw(count)];
+    let data = if told { data } else { say!("messages are not told").to_owned() };
+    let count = if area.width < 54 || !told { String::new() } else { format!(" {}", say!("{count} in flight", count)) };
+    let title = vec![theme.span(say!("Cluster"), Role::Title), Span::raw(count)];
     let inner = Panel::new(Line::from(title)).data(theme.span(data, Role::Muted)).focused(focused).draw(canvas, area);
     canvas.hit_pane(area, Pane::Nodes, u16::try_from(picture.nodes.len()).unwrap_or(u16::MAX), picture.nodes.len());
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
@@ -62,23 +64,28 @@ const fn moves(picture: &RaftPicture, theme: &Theme) -> bool {
 
 fn spot<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, theme: &Theme) -> Spot<'a> {
     let [title, name, short] = words::title(picture, node, theme);
-    let term =
-        |more: String| Line::from(vec![Span::raw(format!("  term {}", node.term)), theme.span(more, Role::Muted)]);
-    let voted = node.voted_for.map_or(String::new(), |to| format!(", voted for {to}"));
+    let term = |more: String| {
+        let term = say!("term {term}", term = node.term);
+        Line::from(vec![Span::raw(format!("  {term}")), theme.span(more, Role::Muted)])
+    };
+    let voted = node.voted_for.map_or(String::new(), |node| say!(", voted for {node}", node));
     let timer = timer(picture, node, theme);
     let bar = |lead: &str| {
         let mut spans = vec![theme.span(format!("  {lead}"), Role::Muted)];
         spans.extend(timer.iter().flatten().cloned());
         Line::from(spans)
     };
-    let lead = if node.role == RaftRole::Leader { "heartbeat " } else { "election " };
+    let lead = if node.role == RaftRole::Leader { say!("heartbeat") } else { say!("election") };
+    let lead = &*format!("{lead} ");
     // What has no room for its role has the table beside it to tell.
     let poor = [vec![short.clone()], vec![words::name(node, theme)]];
     let rich = match (&timer, node.life) {
         (_, Life::Killed) => {
-            let log = if picture.told == Told::All { format!("log to {}", node.last) } else { "data".to_owned() };
-            let kept = term(format!(", {log} kept"));
-            vec![vec![title, kept], vec![name, term(" kept".into())]]
+            let kept = match picture.told {
+                Told::All => say!(", log to {index} kept", index = node.last),
+                Told::Status => say!(", data kept").to_owned(),
+            };
+            vec![vec![title, term(kept)], vec![name, term(format!(" {}", say!("kept")))]]
         }
         (None, _) => vec![vec![title, term(voted)], vec![name, term(String::new())]],
         (Some(timer), _) => {
@@ -149,7 +156,7 @@ fn dots<'a>(picture: &RaftPicture, nodes: &[&NodePicture], theme: &Theme) -> Vec
     let dot = |flight: &Flight| {
         let said = words::message(&flight.what);
         let (glyph, role, said) = match flight.lost {
-            true => (theme.glyphs.lost, Role::Error, format!("lost: {said}")),
+            true => (theme.glyphs.lost, Role::Error, say!("lost: {message}", message = said)),
             false if words::is_reply(&flight.what) => (theme.glyphs.reply, Role::Text, said),
             false => (theme.glyphs.call, Role::Text, said),
         };

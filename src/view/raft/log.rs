@@ -10,9 +10,10 @@ use crate::domain::raft::{EntryKind, NodeId, NodePicture, RaftPicture, Told};
 use crate::input::Target;
 use crate::model::raft;
 use crate::view::canvas::{Canvas, columns_of};
-use crate::view::text::{grouped, quantity};
+use crate::view::text::{grouped, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
+use crate::{lang, say};
 
 /// The columns of a row's name.
 const NAME: u16 = 8;
@@ -65,14 +66,15 @@ pub fn draw(
     follows: bool,
 ) {
     if picture.told == Told::Status {
-        return draw_note(canvas, area, "Log", UNTOLD);
+        return draw_note(canvas, area, say!("Log"), lang::text(UNTOLD));
     }
     let theme = canvas.theme;
-    let mut title = vec![theme.span("Log", Role::Title)];
+    let mut title = vec![theme.span(say!("Log"), Role::Title)];
     if !follows {
-        title.push(theme.span(format!(" entry {entry}, End follows"), Role::Warning));
+        title.push(theme.span(format!(" {}", say!("entry {entry}, End follows", entry)), Role::Warning));
     }
-    let legend = format!("cells: terms  {} committed  {} snapshot", theme.glyphs.commit, theme.glyphs.lane.stale);
+    let (commit, stale) = (theme.glyphs.commit, theme.glyphs.lane.stale);
+    let legend = say!("cells: terms  {commit} committed  {stale} snapshot", commit, stale);
     let inner = Panel::new(Line::from(title)).data(theme.span(legend, Role::Muted)).draw(canvas, area);
     if inner.height == 0 || inner.width <= NAME + CELL {
         return;
@@ -99,7 +101,7 @@ pub fn draw(
 
 /// The indices above the cells, as many as have room.
 fn draw_head(canvas: &mut Canvas<'_>, inner: Rect, window: Window, entry: RaftIndex) {
-    canvas.text(inner.x + 1, inner.y, NAME, "index", Role::Muted);
+    canvas.text(inner.x + 1, inner.y, NAME, say!("index"), Role::Muted);
     let digits = u16::try_from(window.last.to_string().len()).unwrap_or(u16::MAX);
     let every = u64::from((digits + 1).div_ceil(window.cell));
     let mut free_from = inner.x + NAME - 1;
@@ -180,9 +182,10 @@ fn draw_snapshot(canvas: &mut Canvas<'_>, row: Rect, node: &NodePicture, window:
     }
     let cells = node.snapshot.0.min(window.last) - window.first + 1;
     let columns = u16::try_from(cells).unwrap_or(u16::MAX).saturating_mul(window.cell).min(row.width - NAME);
-    let forms = [format!(" snapshot to {} ", node.snapshot), format!(" to {} ", node.snapshot)];
+    let index = node.snapshot;
+    let forms = [say!("snapshot to {index}", index), say!("to {index}", index)].map(|form| format!(" {form} "));
     let room = columns.saturating_sub(2);
-    if let Some(form) = forms.into_iter().find(|form| form.len() <= usize::from(room)) {
+    if let Some(form) = forms.into_iter().find(|form| width(form) <= usize::from(room)) {
         canvas.text(row.x + NAME + 1, row.y, room, &form, Role::Text);
     }
 }
@@ -193,25 +196,30 @@ fn about<'a>(picture: &RaftPicture, index: RaftIndex, columns: usize, theme: &Th
         let in_snapshot: Vec<String> =
             picture.nodes.iter().filter(|node| index <= node.snapshot).map(|node| node.id.to_string()).collect();
         let said = match (index.0, &in_snapshot[..]) {
-            (0, _) => "no entry yet".to_owned(),
-            (_, []) => format!("entry {index} is too old to be shown"),
-            (_, nodes) => format!("entry {index} is only in the snapshots of {}", nodes.join(" ")),
+            (0, _) => say!("no entry yet").to_owned(),
+            (_, []) => say!("entry {index} is too old to be shown", index),
+            (_, nodes) => say!("entry {index} is only in the snapshots of {nodes}", index, nodes = nodes.join(" ")),
         };
         return Line::from(theme.sentence(said, columns, Role::Muted));
     };
     let what = match cell.kind {
-        EntryKind::Term => "the leader's first entry of its term".to_owned(),
-        EntryKind::Members if cell.what.is_empty() => "a change of the membership".to_owned(),
-        EntryKind::Request if cell.what.is_empty() => "a request".to_owned(),
+        EntryKind::Term => say!("the leader's first entry of its term").to_owned(),
+        EntryKind::Members if cell.what.is_empty() => say!("a change of the membership").to_owned(),
+        EntryKind::Request if cell.what.is_empty() => say!("a request").to_owned(),
         EntryKind::Members | EntryKind::Request => cell.what.clone(),
     };
     let committed = picture.nodes.iter().any(|node| index <= node.commit);
-    let state = if committed { "committed" } else { "not committed" };
-    let head = format!("{} of term {}", grouped(i64::try_from(index.0).unwrap_or(i64::MAX)), cell.term);
-    let copies = raft::copies(picture, index, cell.term);
-    let on = copies.map_or(String::new(), |count| format!(", on {}", quantity(count, "node")));
-    let tail = format!("  {state}{on}");
-    let room = columns.saturating_sub(head.len() + 2 + tail.len()).max(8);
+    let number = grouped(i64::try_from(index.0).unwrap_or(i64::MAX));
+    let head = say!("{index} of term {term}", index = number, term = cell.term);
+    let nodes = raft::copies(picture, index, cell.term).map(|count| quantity(count, "node"));
+    let state = match (committed, nodes) {
+        (true, Some(nodes)) => say!("committed, on {nodes}", nodes),
+        (true, None) => say!("committed").to_owned(),
+        (false, Some(nodes)) => say!("not committed, on {nodes}", nodes),
+        (false, None) => say!("not committed").to_owned(),
+    };
+    let tail = format!("  {state}");
+    let room = columns.saturating_sub(width(&head) + 2 + width(&tail)).max(8);
     Line::from(vec![
         theme.span(head, Role::Title),
         Span::raw("  "),

@@ -9,8 +9,9 @@ use crate::domain::RaftIndex;
 use crate::domain::raft::{NodeId, NodePicture, RaftPicture, Told};
 use crate::input::Target;
 use crate::model::raft::{self, Ballot, Vote};
+use crate::say;
 use crate::view::canvas::{Canvas, columns_of};
-use crate::view::text::{cluster_clock, grouped, lasting};
+use crate::view::text::{cluster_clock, grouped, lasting, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::widget::table::{Cell, Column, Row, table};
@@ -47,7 +48,7 @@ pub fn wanted_rows(picture: &RaftPicture) -> u16 {
 /// Draws table and lines as a panel.
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected: Option<NodeId>) {
     let theme = canvas.theme;
-    let title = vec![theme.span("Members", Role::Title), Span::raw(format!(" {}", picture.nodes.len()))];
+    let title = vec![theme.span(say!("Members"), Role::Title), Span::raw(format!(" {}", picture.nodes.len()))];
     let inner = Panel::new(Line::from(title)).data(leads(picture, theme)).draw(canvas, area);
     let rows: Vec<Row<'_>> = picture.nodes.iter().map(|node| row(picture, node, selected, theme)).collect();
     let table_rows = u16::try_from(rows.len() + 1).unwrap_or(u16::MAX).min(inner.height);
@@ -70,10 +71,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected
 fn leads<'a>(picture: &RaftPicture, theme: &Theme) -> Line<'a> {
     match raft::leader(picture) {
         Some(leader) => {
-            let since = leader.leads_since.map_or(String::new(), |at| format!(" since {}", cluster_clock(at)));
-            Line::from(theme.span(format!("{} {} leads{since}", theme.glyphs.leader, leader.id), Role::Muted))
+            let node = leader.id;
+            let said = match leader.leads_since {
+                Some(at) => say!("{node} leads since {time}", node, time = cluster_clock(at)),
+                None => say!("{node} leads", node),
+            };
+            Line::from(theme.span(format!("{} {said}", theme.glyphs.leader), Role::Muted))
         }
-        None => Line::from(theme.span("no leader", Role::Error)),
+        None => Line::from(theme.span(say!("no leader"), Role::Error)),
     }
 }
 
@@ -143,33 +148,35 @@ fn summary<'a>(picture: &RaftPicture, columns: usize, rows: usize, theme: &Theme
 type Fact<'a> = [Span<'a>; 2];
 
 fn facts<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Fact<'a>> {
-    let fact = |label: &'static str, text: String| [theme.span(format!("{label} "), Role::Muted), Span::raw(text)];
-    let switch = |on: bool| if on { "on" } else { "off" }.to_owned();
+    let fact = |name: &'static str, text: String| [label(name, theme), Span::raw(text)];
+    let switch = |on: bool| if on { say!("on") } else { say!("off") }.to_owned();
     let (rules, network) = (&picture.rules, &picture.network);
     let commit = picture.nodes.iter().map(|node| node.commit.0).max().unwrap_or(0);
     let loss = format!("{}.{}%", network.loss / 10, network.loss % 10).replace(".0%", "%");
     let lossy = if network.loss > 0 { Role::Warning } else { Role::Text };
-    let mut facts = vec![
-        fact("quorum", format!("{} of {}", raft::quorum(picture), raft::voters(picture))),
-        fact("commit", number(commit)),
-        fact("heartbeat", lasting(rules.heartbeat)),
-        fact("election", range(rules.election_min, rules.election_max)),
-        fact("delay", range(network.delay, network.delay.saturating_add(network.jitter))),
-        [theme.span("loss ", Role::Muted), theme.span(loss, lossy)],
-        [theme.span("cuts ", Role::Muted), cuts(picture, theme)],
-        fact("pre-vote", switch(rules.pre_vote)),
-        fact("check-quorum", switch(rules.check_quorum)),
-    ];
-    if picture.told == Told::Status {
-        // It runs on the system's own network.
-        facts.retain(|[label, _]| !["delay ", "loss "].contains(&&*label.content));
-    }
-    // A narrow table has no room for it either, and the log shows how far each has committed.
+    let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
+    let mut facts =
+        vec![fact(say!("quorum"), say!("{quorum} of {voters}", quorum, voters)), fact(say!("commit"), number(commit))];
+    // A narrow table has no room for it, and the log shows how far each has committed.
     if columns >= 44 {
         let applied: Vec<String> = picture.nodes.iter().map(|node| number(node.applied.0)).collect();
-        facts.insert(2, fact("applied", applied.join(" ")));
+        facts.push(fact(say!("applied"), applied.join(" ")));
     }
+    facts.push(fact(say!("heartbeat"), lasting(rules.heartbeat)));
+    facts.push(fact(say!("election"), range(rules.election_min, rules.election_max)));
+    // A real etcd runs on the system's own network.
+    if picture.told == Told::All {
+        facts.push(fact(say!("delay"), range(network.delay, network.delay.saturating_add(network.jitter))));
+        facts.push([label(say!("loss"), theme), theme.span(loss, lossy)]);
+    }
+    facts.push([label(say!("cuts"), theme), cuts(picture, theme)]);
+    facts.push(fact(say!("pre-vote"), switch(rules.pre_vote)));
+    facts.push(fact(say!("check-quorum"), switch(rules.check_quorum)));
     facts
+}
+
+fn label<'a>(name: &str, theme: &Theme) -> Span<'a> {
+    theme.span(format!("{name} "), Role::Muted)
 }
 
 /// Facts one after the other, as many in a line as there is room for.
@@ -200,15 +207,20 @@ fn cuts<'a>(picture: &RaftPicture, theme: &Theme) -> Span<'a> {
         .map(|node| node.id.to_string())
         .chain(pairs.map(|(one, other)| format!("{one}-{other}")))
         .collect();
-    if said.is_empty() { Span::raw("none") } else { theme.span(said.join(" "), Role::Warning) }
+    if said.is_empty() { Span::raw(say!("none")) } else { theme.span(said.join(" "), Role::Warning) }
 }
 
 fn legend<'a>(columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let glyphs = theme.glyphs;
-    let votes = format!("{} granted  {} refused  {} no answer yet", glyphs.granted, glyphs.refused, glyphs.asked);
-    let sentences =
-        ["", &votes, "MATCH: equal to the leader's log up to there", "bars: time to the next election or heartbeat"];
-    let fitting = sentences.into_iter().filter(|text| text.chars().count() <= columns);
+    let (granted, refused, asked) = (glyphs.granted, glyphs.refused, glyphs.asked);
+    let votes = say!("{granted} granted  {refused} refused  {asked} no answer yet", granted, refused, asked);
+    let sentences = [
+        "",
+        &votes,
+        say!("MATCH: equal to the leader's log up to there"),
+        say!("bars: time to the next election or heartbeat"),
+    ];
+    let fitting = sentences.into_iter().filter(|text| width(text) <= columns);
     fitting.map(|text| Line::from(theme.span(text.to_owned(), Role::Muted))).collect()
 }
 
@@ -216,19 +228,16 @@ fn legend<'a>(columns: usize, theme: &Theme) -> Vec<Line<'a>> {
 fn votes<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let ballots = raft::ballots(picture);
     if ballots.is_empty() {
-        let said = format!("no election is known in term {}", raft::term(picture));
+        let said = say!("no election is known in term {term}", term = raft::term(picture));
         return vec![Line::from(theme.sentence(said, columns, Role::Muted))];
     }
     ballots.iter().flat_map(|ballot| ballot_lines(ballot, columns, theme)).collect()
 }
 
 fn ballot_lines<'a>(ballot: &Ballot, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
-    let what = if ballot.pre { "pre-votes" } else { "votes" };
-    let mut line = vec![
-        theme.span(format!("{what} term {} ", ballot.term), Role::Muted),
-        Span::raw(ballot.candidate.to_string()),
-        theme.span(":", Role::Muted),
-    ];
+    let term = ballot.term;
+    let what = if ballot.pre { say!("pre-votes term {term}", term) } else { say!("votes term {term}", term) };
+    let mut line = vec![label(&what, theme), Span::raw(ballot.candidate.to_string()), theme.span(":", Role::Muted)];
     let mut lines = Vec::new();
     for &(voter, vote) in &ballot.votes {
         let (glyph, role) = match vote {

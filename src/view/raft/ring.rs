@@ -10,7 +10,9 @@ use ratatui::layout::Rect;
 use ratatui::text::Line;
 
 use crate::input::Target;
+use crate::say;
 use crate::view::canvas::{Canvas, columns_of};
+use crate::view::text::width;
 use crate::view::theme::Role;
 
 /// The fewest columns between two labels.
@@ -241,8 +243,8 @@ fn draw_edge(canvas: &mut Canvas<'_>, edge: &Edge, boxes: &[Rect], taken: &mut T
         }
     }
     if let (true, Some(&(x, y))) = (edge.cut, cells.get(cells.len() / 2)) {
-        let text = format!("{} cut", canvas.theme.glyphs.lost);
-        let columns = u16::try_from(text.chars().count()).unwrap_or(1);
+        let text = say!("{mark} cut", mark = canvas.theme.glyphs.lost);
+        let columns = u16::try_from(width(&text)).unwrap_or(1);
         let area = [columns, 1].map(|columns| Rect::new(x, y, columns, 1));
         if let Some(free) = area.into_iter().find(|area| taken.is_free(*area, u16::MAX)) {
             canvas.text(x, y, free.width, &text, Role::Error);

@@ -6,6 +6,7 @@ use ratatui::text::{Line, Span};
 use crate::domain::raft::{RaftPicture, TermRecord, Told};
 use crate::input::Pane;
 use crate::model::raft;
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::text::{cluster_clock, grouped, lasting};
 use crate::view::theme::{Role, Theme};
@@ -26,14 +27,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, top: usi
     let count = picture.terms.len();
     // Between two answers of a real etcd a term can come and go.
     let all = picture.told == Told::All;
-    let title = theme.span(if all { "Elections" } else { "Terms seen" }, Role::Title);
+    let title = theme.span(if all { say!("Elections") } else { say!("Terms seen") }, Role::Title);
     let title = vec![title, Span::raw(format!(" {count}"))];
-    let panel = Panel::new(Line::from(title)).data(theme.span("newest first", Role::Muted)).focused(focused);
+    let panel = Panel::new(Line::from(title)).data(theme.span(say!("newest first"), Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     let capacity = inner.height.saturating_sub(1);
     canvas.hit_pane(area, Pane::Terms, capacity, count);
     if count == 0 {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "none yet", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("none yet"), Role::Muted);
         return;
     }
     let top = top.min(count.saturating_sub(usize::from(capacity)));
@@ -53,10 +54,10 @@ fn row<'a>(picture: &RaftPicture, record: &TermRecord, theme: &Theme) -> Row<'a>
             (name, theme.span(length, if ended.is_some() { Role::Muted } else { Role::Text }))
         }
         (None, _) if picture.told == Told::Status => {
-            (theme.span("none seen", Role::Warning), theme.span("-", Role::Muted))
+            (theme.span(say!("none seen"), Role::Warning), theme.span("-", Role::Muted))
         }
-        (None, None) if newest => (theme.span("voting", Role::Warning), theme.span("-", Role::Muted)),
-        (None, _) => (theme.span("nobody", Role::Warning), theme.span("-", Role::Muted)),
+        (None, None) if newest => (theme.span(say!("voting"), Role::Warning), theme.span("-", Role::Muted)),
+        (None, _) => (theme.span(say!("nobody"), Role::Warning), theme.span("-", Role::Muted)),
     };
     let mut cells = vec![
         Cell::new(grouped(i64::try_from(record.term.0).unwrap_or(i64::MAX))),
@@ -82,11 +83,15 @@ fn votes(record: &TermRecord) -> Vec<String> {
     }
     let named = candidates.iter().map(|&candidate| {
         let by: Vec<String> = of(candidate).collect();
-        if by.is_empty() { format!("{candidate} by none") } else { format!("{candidate} by {}", by.join(" ")) }
+        if by.is_empty() {
+            say!("{candidate} by none", candidate)
+        } else {
+            say!("{candidate} by {nodes}", candidate, nodes = by.join(" "))
+        }
     });
     let counted = candidates.iter().map(|&candidate| format!("{candidate}: {}", of(candidate).count()));
-    let brief = format!("{} stood", candidates.len());
-    [named.collect::<Vec<_>>().join(", "), counted.collect::<Vec<_>>().join(", "), brief].into()
+    let brief = say!("{count} stood", count = candidates.len());
+    [named.collect::<Vec<_>>().join(say!(", ")), counted.collect::<Vec<_>>().join(say!(", ")), brief].into()
 }
 
 #[cfg(test)]

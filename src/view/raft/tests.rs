@@ -13,7 +13,7 @@ use crate::domain::raft::{
     ClusterTime, EntryKind, Flight, Life, LogCell, NodeId, NodePicture, Progress, RaftMessage, RaftPicture, RaftRole,
     Speed, TermRecord, Timer, Trace, TraceStep, Waypoint,
 };
-use crate::domain::{MemberId, RaftIndex, Revision, Term};
+use crate::domain::{Lang, MemberId, RaftIndex, Revision, Term};
 use crate::event::Observation;
 use crate::input::{Action, Pane, Target};
 use crate::model::ui::Demo;
@@ -455,6 +455,38 @@ proptest! {
         let shot = cluster.draw(width, height, &theme);
         for cell in &shot.buffer.content {
             prop_assert!(!cell.symbol().chars().any(is_unsafe), "{cell:?}");
+        }
+    }
+}
+
+/// What a frame says between the tabs and the hints, in Chinese.
+fn in_chinese(mut cluster: Cluster, width: u16, height: u16) -> String {
+    cluster.model.ui.lang = Lang::Chinese;
+    let shot = cluster.draw(width, height, &mono());
+    for line in shot.lines() {
+        assert_eq!(crate::view::text::width(&line), usize::from(width), "{line}");
+    }
+    shot.crop(Rect::new(0, 2, width, height - 3))
+}
+
+#[test]
+fn who_reads_chinese_finds_no_english_among_nodes_logs_terms_and_ways() {
+    // What a server says of a request that failed is in its words.
+    let sample = ["put", "etcdctl", "End", "PreVote", "CheckQuorum", "WAL", "no", "quorum", "only", "has", "it"];
+    for (width, height) in [(80, 24), (120, 36), (200, 60)] {
+        for (picture, keys) in [
+            (sample::picture(), ""),
+            (sample::picture(), "e"),
+            (sample::picture(), "w"),
+            (sample::picture(), "wj"),
+            (sample::election(5), ""),
+            (sample::election(7), "e"),
+            (sample::of_status(), ""),
+        ] {
+            let mut cluster = raft(picture, width, height);
+            cluster.press(keys, width, height);
+            let text = in_chinese(cluster, width, height);
+            assert_eq!(english_left(&text, &sample), [""; 0], "{width}x{height} {keys}\n{text}");
         }
     }
 }

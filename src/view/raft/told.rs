@@ -14,6 +14,7 @@ use crate::view::text::{grouped, split_at_width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::view::{empty, members};
+use crate::{lang, say};
 
 /// What etcd has no call for, and where it can be seen.
 pub const UNTOLD: &str = "etcd tells roles, terms and indexes, and nothing of messages, votes, timers and log entries. \
@@ -33,15 +34,16 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     draw_ring(canvas, ring, facts, list);
     let (changes, note) = bottom(other, if other.height > 14 { 8 } else { other.height / 2 });
     members::draw_changes(canvas, changes, facts);
-    draw_note(canvas, note, "Not told", UNTOLD);
+    draw_note(canvas, note, say!("Not told"), lang::text(UNTOLD));
 }
 
 fn draw_ring(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>) {
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let known = cluster.members();
-    let data = format!("term {}", grouped(i64::try_from(cluster.term().0).unwrap_or(i64::MAX)));
-    let inner = Panel::new(theme.span("Cluster", Role::Title)).data(theme.span(data, Role::Muted)).draw(canvas, area);
+    let data = say!("term {term}", term = grouped(i64::try_from(cluster.term().0).unwrap_or(i64::MAX)));
+    let inner =
+        Panel::new(theme.span(say!("Cluster"), Role::Title)).data(theme.span(data, Role::Muted)).draw(canvas, area);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };
     let selected = list.selected.filter(|_| list.focused);
     let spots: Vec<Spot<'_>> = known
@@ -70,16 +72,15 @@ fn forms<'a>(cluster: &cluster::Cluster, member: &MemberFacts, theme: &Theme) ->
     };
     let full = |columns| {
         let mut spans = name(columns);
-        spans.push(theme.span(format!(" {}", role.name()), style));
+        spans.push(theme.span(format!(" {}", lang::text(role.name())), style));
         Line::from(spans)
     };
     let Some(status) = &member.status else { return vec![vec![full(24)], vec![full(10)], vec![Line::from(name(8))]] };
-    let lag = cluster.lag(member).map_or(String::new(), |lag| format!("  lag {lag}"));
-    let detail = Line::from(vec![
-        Span::raw(format!("  term {}", status.term)),
-        theme.span(format!("  applied {}{lag}", status.applied_index), Role::Muted),
-    ]);
-    let term = Line::from(Span::raw(format!("  term {}{lag}", status.term)));
+    let lag = cluster.lag(member).map_or(String::new(), |lag| format!("  {}", say!("lag {lag}", lag)));
+    let term = say!("term {term}", term = status.term);
+    let applied = say!("applied {index}", index = status.applied_index);
+    let detail = Line::from(vec![Span::raw(format!("  {term}")), theme.span(format!("  {applied}{lag}"), Role::Muted)]);
+    let term = Line::from(Span::raw(format!("  {term}{lag}")));
     vec![vec![full(24), detail], vec![full(14), term], vec![full(10)], vec![Line::from(name(8))]]
 }
 

@@ -4,20 +4,21 @@ use ratatui::text::{Line, Span};
 
 use crate::domain::raft::{Flight, Life, NodePicture, RaftMessage, RaftPicture, RaftRole};
 use crate::model::raft;
+use crate::say;
 use crate::view::theme::{Role, Theme};
 
 /// What a node is: its glyph, its words and what they mean.
 pub fn role(node: &NodePicture, theme: &Theme) -> (&'static str, &'static str, Role) {
     let glyphs = theme.glyphs;
     match (node.life, node.role) {
-        (Life::Killed, _) => (glyphs.lost, "killed", Role::Error),
-        (Life::Paused, RaftRole::Leader) => (glyphs.lane.paused, "leader, paused", Role::Warning),
-        (Life::Paused, _) => (glyphs.lane.paused, "paused", Role::Warning),
-        (Life::Up, RaftRole::Leader) => (glyphs.leader, "leader", Role::Leader),
-        (Life::Up, RaftRole::Candidate) => (glyphs.candidate, "candidate", Role::Warning),
-        (Life::Up, RaftRole::PreCandidate) => (glyphs.pre_candidate, "pre-candidate", Role::Warning),
-        (Life::Up, RaftRole::Follower) if node.learner => (glyphs.learner, LEARNER, Role::Learner),
-        (Life::Up, RaftRole::Follower) => (glyphs.holder, "follower", Role::Text),
+        (Life::Killed, _) => (glyphs.lost, say!("killed"), Role::Error),
+        (Life::Paused, RaftRole::Leader) => (glyphs.lane.paused, say!("leader, paused"), Role::Warning),
+        (Life::Paused, _) => (glyphs.lane.paused, say!("paused"), Role::Warning),
+        (Life::Up, RaftRole::Leader) => (glyphs.leader, say!("leader"), Role::Leader),
+        (Life::Up, RaftRole::Candidate) => (glyphs.candidate, say!("candidate"), Role::Warning),
+        (Life::Up, RaftRole::PreCandidate) => (glyphs.pre_candidate, say!("pre-candidate"), Role::Warning),
+        (Life::Up, RaftRole::Follower) if node.learner => (glyphs.learner, say!("learner"), Role::Learner),
+        (Life::Up, RaftRole::Follower) => (glyphs.holder, say!("follower"), Role::Text),
     }
 }
 
@@ -38,11 +39,8 @@ pub fn title<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> [L
         Some(trouble) => Line::from(vec![theme.span(format!("{glyph} {} ", node.id), style), trouble.clone()]),
         None => form(word),
     };
-    [form(if word == LEARNER { "learner (no vote)" } else { word }), form(word), short]
+    [form(if word == say!("learner") { say!("learner (no vote)") } else { word }), form(word), short]
 }
-
-/// The word for a node without a vote.
-const LEARNER: &str = "learner";
 
 /// A node's glyph and name.
 pub fn name<'a>(node: &NodePicture, theme: &Theme) -> Line<'a> {
@@ -52,28 +50,28 @@ pub fn name<'a>(node: &NodePicture, theme: &Theme) -> Line<'a> {
 
 /// What else is wrong with it: cut off from all others.
 pub fn trouble<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> Option<Span<'a>> {
-    raft::is_isolated(picture, node.id).then(|| theme.span("isolated", Role::Warning))
+    raft::is_isolated(picture, node.id).then(|| theme.span(say!("isolated"), Role::Warning))
 }
 
 /// What a message says, in a few words.
 pub fn message(what: &RaftMessage) -> String {
     match what {
-        RaftMessage::Heartbeat { .. } => "heartbeat".into(),
-        RaftMessage::Append { first, last, .. } if first == last => format!("append {first}"),
-        RaftMessage::Append { first, last, .. } => format!("append {first}-{last}"),
-        RaftMessage::AppendReply { last, .. } => format!("has {last}"),
-        RaftMessage::Vote { term } => format!("vote in {term}?"),
-        RaftMessage::VoteReply { granted: true, .. } => "vote: yes".into(),
-        RaftMessage::VoteReply { granted: false, .. } => "vote: no".into(),
-        RaftMessage::PreVote { term } => format!("pre-vote {term}?"),
-        RaftMessage::PreVoteReply { granted: true, .. } => "pre-vote: yes".into(),
-        RaftMessage::PreVoteReply { granted: false, .. } => "pre-vote: no".into(),
-        RaftMessage::Snapshot { last } => format!("snapshot to {last}"),
-        RaftMessage::TimeoutNow { .. } => "stand now".into(),
-        RaftMessage::Forward => "forward".into(),
-        RaftMessage::ForwardReply => "forward: done".into(),
-        RaftMessage::ReadIndex => "may I read?".into(),
-        RaftMessage::ReadIndexReply => "read on".into(),
+        RaftMessage::Heartbeat { .. } => say!("heartbeat").into(),
+        RaftMessage::Append { first, last, .. } if first == last => say!("append {index}", index = first),
+        RaftMessage::Append { first, last, .. } => say!("append {first}-{last}", first, last),
+        RaftMessage::AppendReply { last, .. } => say!("has {index}", index = last),
+        RaftMessage::Vote { term } => say!("vote in {term}?", term),
+        RaftMessage::VoteReply { granted: true, .. } => say!("vote: yes").into(),
+        RaftMessage::VoteReply { granted: false, .. } => say!("vote: no").into(),
+        RaftMessage::PreVote { term } => say!("pre-vote {term}?", term),
+        RaftMessage::PreVoteReply { granted: true, .. } => say!("pre-vote: yes").into(),
+        RaftMessage::PreVoteReply { granted: false, .. } => say!("pre-vote: no").into(),
+        RaftMessage::Snapshot { last } => say!("snapshot to {index}", index = last),
+        RaftMessage::TimeoutNow { .. } => say!("stand now").into(),
+        RaftMessage::Forward => say!("forward").into(),
+        RaftMessage::ForwardReply => say!("forward: done").into(),
+        RaftMessage::ReadIndex => say!("may I read?").into(),
+        RaftMessage::ReadIndexReply => say!("read on").into(),
     }
 }
 

@@ -120,14 +120,25 @@ pub fn back(text: &str, columns: usize) -> &str {
     &text[start..]
 }
 
-/// Splits text behind so many columns, at a space if there is one in the second half.
+/// What ends a part of a sentence and does not begin a line.
+const CLOSING: &str = "。，；：、？！）》」』”’";
+
+/// Splits text behind so many columns: behind a space or beside a wide character, which is a word
+/// by itself, if there is one in the second half.
 pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     if width(text) <= columns {
         return (text, "");
     }
     let fits = front(text, columns.max(2));
-    let at = fits.rfind(' ').filter(|&at| at > fits.len() / 2).map_or(fits.len(), |at| at + 1);
-    text.split_at(at)
+    let may_end = |at: usize| {
+        let next = text[at..].graphemes(true).next().unwrap_or_default();
+        let last = text[..at].graphemes(true).next_back().unwrap_or_default();
+        let beside_wide = grapheme_width(last) > 1 || grapheme_width(next) > 1;
+        last == " " || beside_wide && next != " " && !CLOSING.contains(next)
+    };
+    let ends = fits.grapheme_indices(true).map(|(at, _)| at).chain([fits.len()]);
+    let at = ends.rev().take_while(|&at| at > fits.len() / 2 + 1).find(|&at| may_end(at));
+    text.split_at(at.unwrap_or(fits.len()))
 }
 
 /// A text with blanks behind it up to so many columns.
@@ -145,6 +156,14 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+
+    #[test]
+    fn a_line_of_chinese_ends_anywhere_but_before_what_closes_and_within_a_latin_word() {
+        assert_eq!(split_at_width("锁交给下一个。它的键", 12), ("锁交给下一", "个。它的键"));
+        assert_eq!(split_at_width("锁交给 client-2 持有", 12), ("锁交给 ", "client-2 持有"));
+        assert_eq!(split_at_width("锁在 5 s 后交给下一个客户端", 18), ("锁在 5 s 后交给下", "一个客户端"));
+        assert_eq!(split_at_width("one two three", 9), ("one two ", "three"));
+    }
 
     #[test]
     fn the_middle_of_a_name_goes_first() {

@@ -7,8 +7,9 @@ use ratatui::text::{Line, Span};
 use crate::domain::raft::{NodeId, RaftPicture, Trace, TraceStep, Waypoint};
 use crate::domain::{RaftIndex, Term};
 use crate::model::raft;
-use crate::view::text::{escape_text, exact_clock, grouped, lasting, quantity};
+use crate::view::text::{escape_text, exact_clock, grouped, lasting, width};
 use crate::view::theme::{Role, Theme};
+use crate::{lang, say};
 
 /// The columns of the time since the first station.
 const SINCE: usize = 7;
@@ -30,7 +31,7 @@ struct Lanes {
 pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &Theme) -> Vec<Line<'a>> {
     let across = Lanes::of(picture, trace);
     let Some(first) = trace.steps.first() else {
-        return vec![Line::from(theme.span("nothing is known of its way", Role::Muted))];
+        return vec![Line::from(theme.span(say!("nothing is known of its way"), Role::Muted))];
     };
     let clock = exact_clock(trace.steps.last().unwrap_or(first).at).len();
     let room = usize::from(columns).saturating_sub(clock + 1 + SINCE + 2 + across.width() + 1).max(12);
@@ -49,13 +50,14 @@ pub fn lines<'a>(picture: &RaftPicture, trace: &Trace, columns: u16, theme: &The
         lines.push(Line::from(spans));
     }
     if let Some(why) = &trace.stopped {
-        let said = format!("{} goes no further: {}", theme.glyphs.lost, escape_text(why));
+        let said = format!("{} {}", theme.glyphs.lost, say!("goes no further: {why}", why = escape_text(why)));
         lines.push(Line::from(theme.sentence(said, usize::from(columns), Role::Error)));
     }
     if let Some((term, index)) = proposed(trace) {
         lines.push(Line::from(theme.sentence(by_now(picture, term, index), usize::from(columns), Role::Text)));
         lines.push(Line::default());
-        lines.extend(LEGEND.map(|text| Line::from(theme.sentence(text, usize::from(columns), Role::Muted))));
+        lines
+            .extend(LEGEND.map(|text| Line::from(theme.sentence(lang::text(text), usize::from(columns), Role::Muted))));
     }
     lines
 }
@@ -67,7 +69,8 @@ fn plus(since: Duration) -> String {
 fn head<'a>(lanes: &Lanes, clock: usize, theme: &Theme) -> Line<'a> {
     let columns = lanes.columns;
     let names: Vec<String> = lanes.nodes.iter().map(|node| format!("{:<columns$}", node.to_string())).collect();
-    let left = format!("{:>clock$} {:>SINCE$}  ", "clock", "since");
+    let right = |text: &str, columns: usize| " ".repeat(columns.saturating_sub(width(text))) + text;
+    let left = format!("{} {}  ", right(say!("clock"), clock), right(say!("since"), SINCE));
     Line::from(vec![theme.span(left, Role::Muted), theme.span(names.concat(), Role::Title)])
 }
 
@@ -132,17 +135,17 @@ struct Has {
 fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, Role) {
     let node = step.node;
     let said = match step.what {
-        Waypoint::Received => format!("{node}'s API takes it in"),
-        Waypoint::Forwarded { to } => format!("passed on to {to}, its leader"),
+        Waypoint::Received => say!("{node}'s API takes it in", node),
+        Waypoint::Forwarded { to } => say!("passed on to {node}, its leader", node = to),
         Waypoint::Proposed { term, index } => {
             has.leader = Some(node);
-            format!("proposed: entry {index} of term {term}")
+            say!("proposed: entry {index} of term {term}", index, term)
         }
         Waypoint::Appended => {
             if has.leader == Some(node) && !has.acknowledged.contains(&node) {
                 has.acknowledged.push(node);
             }
-            format!("appended to {node}'s log (WAL)")
+            say!("appended to {node}'s log (WAL)", node)
         }
         Waypoint::Acknowledged { by } => {
             let voter = |id: NodeId| raft::node(picture, id).is_none_or(|node| !node.learner);
@@ -153,29 +156,31 @@ fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, 
             }
             let count = has.acknowledged.iter().filter(|&&id| voter(id)).count() + leader;
             let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
-            let majority = if count == quorum && voter(by) { ", a majority" } else { "" };
-            format!("{by} has it: {count} of {voters}{majority}")
+            if count == quorum && voter(by) {
+                say!("{node} has it: {count} of {voters}, a majority", node = by, count, voters)
+            } else {
+                say!("{node} has it: {count} of {voters}", node = by, count, voters)
+            }
         }
         Waypoint::Committed if std::mem::replace(&mut has.committed, true) => {
-            format!("{node} learns it is committed")
+            say!("{node} learns it is committed", node)
         }
-        Waypoint::Committed => return ("committed: it will not be lost".into(), Role::Title),
+        Waypoint::Committed => return (say!("committed: it will not be lost").into(), Role::Title),
         Waypoint::Applied { revision } => {
-            format!("applied to {node}'s store: revision {}", grouped(revision.0))
+            say!("applied to {node}'s store: revision {revision}", node, revision = grouped(revision.0))
         }
         Waypoint::Compacted { snapshot } => {
-            return (format!("compacted: in the snapshot to {snapshot}"), Role::Text);
+            return (say!("compacted: in the snapshot to {index}", index = snapshot), Role::Text);
         }
-        Waypoint::Answered { ok: true } => return ("the client has its answer".into(), Role::Title),
-        Waypoint::Answered { ok: false } => return ("the client is told that it failed".into(), Role::Error),
-        Waypoint::WatchersTold { watches } => format!("{} told what changed", watches_of(watches)),
-        Waypoint::Confirmed => format!("{node} still leads: it may be read"),
+        Waypoint::Answered { ok: true } => return (say!("the client has its answer").into(), Role::Title),
+        Waypoint::Answered { ok: false } => return (say!("the client is told that it failed").into(), Role::Error),
+        Waypoint::WatchersTold { watches } => match watches {
+            1 => say!("1 watch told what changed").to_owned(),
+            count => say!("{count} watches told what changed", count = grouped(i64::from(count))),
+        },
+        Waypoint::Confirmed => say!("{node} still leads: it may be read", node),
     };
     (said, Role::Text)
-}
-
-fn watches_of(count: u32) -> String {
-    quantity(usize::try_from(count).unwrap_or(usize::MAX), "watch")
 }
 
 fn proposed(trace: &Trace) -> Option<(Term, RaftIndex)> {
@@ -198,10 +203,11 @@ fn by_now(picture: &RaftPicture, term: Term, index: RaftIndex) -> String {
             && raft::cell(node, index).is_none_or(|cell| cell.term == term)
     });
     let snapshots = nodes(&|node| index <= node.snapshot);
-    let place = |nodes: &str, place: &str| if nodes.is_empty() { String::new() } else { format!(" {place} {nodes}") };
-    match place(&logs, "in the log of") + &place(&snapshots, "in the snapshot of") {
-        nowhere if nowhere.is_empty() => format!("entry {index} of term {term} is nowhere any more"),
-        somewhere => format!("now{somewhere}"),
+    match (logs.is_empty(), snapshots.is_empty()) {
+        (true, true) => say!("entry {index} of term {term} is nowhere any more", index, term),
+        (false, true) => say!("now in the log of {logs}", logs),
+        (true, false) => say!("now in the snapshot of {snapshots}", snapshots),
+        (false, false) => say!("now in the log of {logs} in the snapshot of {snapshots}", logs, snapshots),
     }
 }
 
