@@ -120,6 +120,9 @@ pub fn fill(words: &str, values: &[(&str, &dyn Display)]) -> String {
 }
 
 /// All entries of the catalogue: the file, the English text, the other one.
+///
+/// # Panics
+/// When a file of the catalogue is no TOML, which a test would have told.
 pub fn entries() -> impl Iterator<Item = (&'static str, String, String)> {
     CHINESE.iter().flat_map(|&(file, texts)| {
         let texts: toml::Table = texts.parse().expect("a test reads the whole catalogue");
