@@ -3,17 +3,17 @@
 
 use super::testing::*;
 use crate::domain::write::{Write, WriteResult};
-use crate::domain::{Alarm, AlarmKind, KeyRange, Lang, LeaseId, MemberId, Millis, Revision};
+use crate::domain::{Alarm, AlarmKind, KeyRange, KeyValue, Lang, LeaseId, MemberId, Millis, Revision};
 use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation};
 use crate::input::Screen;
 use crate::input::keymap::{BINDINGS, Context};
 use crate::lang;
-use crate::model::ui::{Notice, Toast};
+use crate::model::ui::{Notice, RecordingUi, ReplayUi, Toast};
 
 /// The names of the sample and of how it is laid out, and the fields of etcd.
 const NAMES: &[&str] = &["queue", "go-concurrency", "single-key", "etcdctl", "create_revision", "RAFT", "NOSPACE"];
 
-fn chinese(mut cluster: Cluster) -> Cluster {
+pub(super) fn chinese(mut cluster: Cluster) -> Cluster {
     cluster.model.ui.lang = Lang::Chinese;
     cluster
 }
@@ -27,7 +27,7 @@ fn rows(shot: &Screenshot, from: &str, to: &str) -> String {
     lines[at(from)..at(to)].join("\n")
 }
 
-fn no_english(text: &str, allowed: &[&str]) {
+pub(super) fn no_english(text: &str, allowed: &[&str]) {
     let left = english_left(text, &[NAMES, allowed].concat());
     assert!(left.is_empty(), "{left:?} in\n{text}");
 }
@@ -188,5 +188,87 @@ fn what_can_be_copied_is_offered() {
     let text = cluster.draw(80, 24, &plain()).text();
     for words in ["╭ 复制 ", "n  锁名", "k  键 ", "t  防护令牌"] {
         assert!(text.contains(words), "{words}:\n{text}");
+    }
+}
+
+/// The sample with a queue that nobody can clear, a key that is none of its lock, a lock of
+/// Kubernetes, one that several hold, and an alarm.
+fn troubled() -> Cluster {
+    let mut cluster = chinese(sample());
+    cluster.put(leased("/jobs/stuck/694d82254d5fdead", 0, 84_300));
+    cluster.put(queued("/jobs/stuck", lease(0x3001), 84_301));
+    cluster.put(leased("/jobs/odd/README", 0, 84_302));
+    cluster.put(queued("/jobs/odd", lease(0x3002), 84_303));
+    let value = kubernetes_lease("node-1_0a1b2c3d-1111-2222-3333-444455556666", 15, cluster.now);
+    cluster.put(KeyValue { value, ..leased("/registry/leases/kube-system/kube-scheduler", 0, 84_304) });
+    for tail in [0x3001, 0x3002] {
+        cluster.ttl(lease(tail), 60, 58);
+    }
+    cluster.tell(Observation::Alarms(vec![Alarm { member: MemberId(3), kind: AlarmKind::NoSpace }]));
+    let next_at = cluster.now;
+    cluster.tell(Observation::Link(LinkState::Retrying { attempt: 1, next_at, why: Vec::new() }));
+    cluster.tell(Observation::Link(LinkState::Live { endpoint: "http://etcd-eu.example:2379".into() }));
+    cluster.wait(40);
+    cluster
+}
+
+#[test]
+fn the_locks_and_what_wants_attention() {
+    for (width, height) in [(80, 24), (120, 36), (200, 60)] {
+        for mut cluster in [chinese(sample()), troubled()] {
+            let text = cluster.draw(width, height, &plain()).text();
+            println!("{text}\n");
+            no_english(&text, &[]);
+        }
+    }
+}
+
+#[test]
+fn who_waits_for_whom() {
+    for (width, height) in [(80, 24), (120, 36)] {
+        let mut cluster = chinese(tangled());
+        cluster.press("7", width, height);
+        let text = cluster.draw(width, height, &plain()).text();
+        println!("{text}\n");
+        no_english(&text, &[]);
+    }
+    let mut cluster = chinese(Cluster::connected());
+    cluster.list(vec![queued("/a", lease(1), 5)]);
+    cluster.press("7", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    println!("{text}\n");
+    no_english(&text, &[]);
+    assert!(text.contains("没有谁在等待。"), "{text}");
+}
+
+#[test]
+fn a_replay_and_a_recording() {
+    for (width, height) in [(80, 24), (120, 36)] {
+        let mut cluster = chinese(sample());
+        let replay = ReplayUi { begin: START, at: cluster.now, end: cluster.now, count: 1_234, ..ReplayUi::default() };
+        let states = [
+            ReplayUi { busy: true, ..replay.clone() },
+            ReplayUi { ended: true, ..replay.clone() },
+            ReplayUi { playing: true, follow: true, ..replay.clone() },
+            ReplayUi { dropped: 12, broken: 3, truncated: true, ..replay.clone() },
+        ];
+        for state in states {
+            cluster.model.ui.replay = Some(state);
+            let shot = cluster.draw(width, height, &plain());
+            for line in [0, height - 2, height - 1] {
+                println!("{}", shot.lines()[usize::from(line)]);
+                no_english(&shot.lines()[usize::from(line)], &[]);
+            }
+        }
+        cluster.model.ui.replay = None;
+        let recording = RecordingUi { bytes: 2_048, ..RecordingUi::default() };
+        for state in
+            [RecordingUi { dropped: 7, ..recording.clone() }, RecordingUi { failed: true, ..recording.clone() }]
+        {
+            cluster.model.ui.recording = Some(state);
+            let line = cluster.draw(width, height, &plain()).lines()[0].clone();
+            println!("{line}");
+            no_english(&line, &[]);
+        }
     }
 }

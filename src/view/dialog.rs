@@ -280,4 +280,6 @@ fn amount(dialog: &Dialog) -> String {
 }
 
 #[cfg(test)]
+mod chinese_tests;
+#[cfg(test)]
 mod tests;
