@@ -46,6 +46,8 @@ pub enum Value {
     Text(String),
     /// A word of ours.
     Word(&'static str),
+    /// Words of ours with values of their own, where a sentence has a part that differs.
+    Sentence(Box<Sentence>),
     /// Variables that a command is to see, each followed by a space: they stand right before it.
     Variables(Vec<(&'static str, String)>),
 }
@@ -132,6 +134,7 @@ impl fmt::Display for Value {
             Self::Bytes(size) => write!(f, "{size} B"),
             Self::Text(text) => f.write_str(text),
             Self::Word(word) => f.write_str(word),
+            Self::Sentence(sentence) => sentence.fmt(f),
             Self::Variables(set) => set.iter().try_for_each(|(name, text)| write!(f, "{name}={text} ")),
         }
     }
@@ -159,6 +162,12 @@ macro_rules! value_from {
 value_from! {
     Key => Key, Vec<Key> => Keys, LeaseId => Lease, Revision => Revision, Term => Term, Millis => Length,
     i64 => Number, String => Text, &'static str => Word,
+}
+
+impl From<Sentence> for Value {
+    fn from(part: Sentence) -> Self {
+        Self::Sentence(Box::new(part))
+    }
 }
 
 impl From<&[u8]> for Value {

@@ -46,13 +46,6 @@ fn free(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     clauses
 }
 
-/// The words for a hold of which some length was seen, and for one of which none was.
-macro_rules! hold {
-    ($how:literal) => {
-        [concat!("held for {held}", $how), concat!("held", $how)]
-    };
-}
-
 /// For how long it is held, by whom, and how that can end.
 fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let since = lock.held_since().unwrap_or(holder.since());
@@ -69,35 +62,38 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentenc
         let long = length.map(|length| Sentence::new("held for {held}").with("held", length));
         return [never].into_iter().chain(long).collect();
     }
-    let ([seen, unseen], values) = ending(holder);
     let hold = match length {
-        Some(length) => Sentence::new(seen).with("held", length),
-        None => Sentence::new(unseen),
+        Some(length) => Sentence::new("held for {held}").with("held", length),
+        None => Sentence::new("held"),
     };
-    vec![values.into_iter().fold(hold, |hold, (name, length)| hold.with(name, length))]
+    vec![ending(holder).with("hold", hold)]
 }
 
-/// How a hold on a lease can end, with the times in it.
-fn ending(holder: &KeyView<'_>) -> ([&'static str; 2], Vec<(&'static str, Millis)>) {
+/// How a hold on a lease can end; how long it has been is put in for `hold`.
+fn ending(holder: &KeyView<'_>) -> Sentence {
     match (holder.ttl(), holder.renewal()) {
-        (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => (
-            hold!(" by a live client: lease {remaining}, renewed {renewed} ago"),
-            vec![("remaining", remaining), ("renewed", ago)],
-        ),
-        (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since: silent }) => (
-            hold!(" by a client that stopped renewing {silent} ago: frees by itself in {remaining}"),
-            vec![("silent", silent), ("remaining", remaining)],
-        ),
-        (TtlState::Live { remaining, granted, .. }, Renewal::Unknown) => (
-            hold!(": lease {remaining} of {granted}, whether it is renewed was not seen"),
-            vec![("remaining", remaining), ("granted", Millis::from_secs(granted))],
-        ),
-        (TtlState::Overdue { by, .. }, _) => {
-            (hold!(" on a lease that is overdue by {overdue}: frees once the leader revokes it"), vec![("overdue", by)])
+        (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => {
+            Sentence::new("{hold} by a live client: lease {remaining}, renewed {renewed} ago")
+                .with("remaining", remaining)
+                .with("renewed", ago)
         }
-        (TtlState::Gone, _) => (hold!(" on a lease that is gone"), Vec::new()),
-        (TtlState::Unpolled | TtlState::NoLease, _) => (hold!(": the time of its lease was not asked"), Vec::new()),
-        (TtlState::Unknown, _) => (hold!(": a new leader does not know the time of its lease yet"), Vec::new()),
+        (TtlState::Live { remaining, .. }, Renewal::NotRenewed { since: silent }) => {
+            Sentence::new("{hold} by a client that stopped renewing {silent} ago: frees by itself in {remaining}")
+                .with("silent", silent)
+                .with("remaining", remaining)
+        }
+        (TtlState::Live { remaining, granted, .. }, Renewal::Unknown) => {
+            Sentence::new("{hold}: lease {remaining} of {granted}, whether it is renewed was not seen")
+                .with("remaining", remaining)
+                .with("granted", Millis::from_secs(granted))
+        }
+        (TtlState::Overdue { by, .. }, _) => {
+            Sentence::new("{hold} on a lease that is overdue by {overdue}: frees once the leader revokes it")
+                .with("overdue", by)
+        }
+        (TtlState::Gone, _) => Sentence::new("{hold} on a lease that is gone"),
+        (TtlState::Unpolled | TtlState::NoLease, _) => Sentence::new("{hold}: the time of its lease was not asked"),
+        (TtlState::Unknown, _) => Sentence::new("{hold}: a new leader does not know the time of its lease yet"),
     }
 }
 

@@ -1,6 +1,6 @@
 //! What is wrong: the document of `doctor`.
 
-use serde::ser::SerializeMap as _;
+use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
 use super::{Each, Head, Hex, Style, Text, rfc3339};
@@ -95,14 +95,21 @@ pub struct Told<'a> {
 
 impl Serialize for Told<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let Self { sentence, style } = *self;
         let mut map = to.serialize_map(None)?;
-        map.serialize_entry("text", &text::sentence(sentence))?;
+        map.serialize_entry("text", &text::sentence(self.sentence))?;
+        self.values(self.sentence, &mut map)?;
+        map.end()
+    }
+}
+
+impl Told<'_> {
+    /// The values, those of a part of the sentence beside the others.
+    fn values<M: SerializeMap>(&self, sentence: &Sentence, map: &mut M) -> Result<(), M::Error> {
         for (name, value) in &sentence.values {
             match value {
-                Value::Key(key) => map.serialize_entry(name, &style.text(key))?,
+                Value::Key(key) => map.serialize_entry(name, &self.style.text(key))?,
                 Value::Keys(keys) | Value::Circle(keys) => {
-                    map.serialize_entry(name, &Each(|| keys.iter().map(|key| style.text(key))))?;
+                    map.serialize_entry(name, &Each(|| keys.iter().map(|key| self.style.text(key))))?;
                 }
                 Value::Lease(lease) => map.serialize_entry(name, &Hex::Lease(*lease))?,
                 Value::Revision(revision) => map.serialize_entry(name, revision)?,
@@ -113,6 +120,7 @@ impl Serialize for Told<'_> {
                 Value::Bytes(size) => map.serialize_entry(&format!("{name}_bytes"), size)?,
                 Value::Text(text) => map.serialize_entry(name, text)?,
                 Value::Word(word) => map.serialize_entry(name, word)?,
+                Value::Sentence(part) => self.values(part, map)?,
                 Value::Variables(variables) => {
                     let variables: std::collections::BTreeMap<_, _> =
                         variables.iter().map(|(name, value)| (name, value)).collect();
@@ -120,6 +128,6 @@ impl Serialize for Told<'_> {
                 }
             }
         }
-        map.end()
+        Ok(())
     }
 }

@@ -53,50 +53,35 @@ fn may_stand_still(graph: &WaitFor<'_>, wait: WaitIx) -> bool {
     lock.layout() != Layout::Election || matches!(lock.family(), "" | "go-concurrency")
 }
 
-/// The words of a circle with how long it is closed, where that was seen, and what opens it at least
-/// cost.
-macro_rules! ending {
-    ($circle:literal, $since:expr, $certain:expr) => {
-        match ($since.exact, $certain) {
-            (true, true) => concat!($circle, "; closed for {age}; {lease} has the fewest keys: {keys}"),
-            (false, true) => {
-                concat!($circle, "; closed before it was looked at; {lease} has the fewest keys: {keys}")
-            }
-            (true, false) => concat!($circle, "; closed for {age}; no deadlock if they campaign in the background"),
-            (false, false) => concat!($circle, "; no deadlock if they campaign in the background"),
-        }
-    };
-}
-
 fn in_circle(facts: &Facts, graph: &WaitFor<'_>, circle: &Circle) -> Finding {
     let links = &circle.links;
     let before = |at: usize| links[(at + links.len() - 1) % links.len()].wait;
     let held = |at: usize| Key::from(graph.lock_of(before(at)).lock.name());
     let certain = circle.certain;
-    let words = match links.len() {
-        2 => ending!(
-            "{a} holds {a-has} and waits for {b-has}, {b} holds {b-has} and waits for {a-has}",
-            circle.since,
-            certain
-        ),
-        3 => ending!(
+    let mut who = Sentence::new(match links.len() {
+        2 => "{a} holds {a-has} and waits for {b-has}, {b} holds {b-has} and waits for {a-has}",
+        3 => {
             "{a} holds {a-has} and waits for {b-has}, {b} holds {b-has} and waits for {c-has}, {c} holds {c-has} and \
-             waits for {a-has}",
-            circle.since,
-            certain
-        ),
-        _ => ending!("{number} wait in a circle: {locks}", circle.since, certain),
-    };
-    let mut evidence = Sentence::new(words);
+             waits for {a-has}"
+        }
+        _ => "{number} wait in a circle: {locks}",
+    });
     if links.len() > 3 {
         let locks: Vec<Key> = (0..links.len()).map(held).collect();
-        evidence = evidence.with("number", Value::Count(links.len(), "lock")).with("locks", Value::Circle(locks));
+        who = who.with("number", Value::Count(links.len(), "lock")).with("locks", Value::Circle(locks));
     }
     for (at, (name, has)) in [("a", "a-has"), ("b", "b-has"), ("c", "c-has")].into_iter().enumerate().take(links.len())
     {
-        evidence = evidence.with(name, called(graph.client(links[at].client))).with(has, held(at));
+        who = who.with(name, called(graph.client(links[at].client))).with(has, held(at));
     }
-    evidence = evidence.with("age", age(facts, circle.since));
+    let mut evidence = Sentence::new(match (circle.since.exact, certain) {
+        (true, true) => "{circle}; closed for {age}; {lease} has the fewest keys: {keys}",
+        (false, true) => "{circle}; closed before it was looked at; {lease} has the fewest keys: {keys}",
+        (true, false) => "{circle}; closed for {age}; no deadlock if they campaign in the background",
+        (false, false) => "{circle}; no deadlock if they campaign in the background",
+    })
+    .with("circle", who)
+    .with("age", age(facts, circle.since));
     // The leases by which locks of the circle are held; a client may wait with another one.
     let held_by = |at: usize| holding(graph, links[at].client, before(at));
     let cost = |lease: LeaseId| facts.lease(lease).map_or(usize::MAX, |lease| lease.key_count());

@@ -52,6 +52,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Bytes(size) => bytes(*size).into(),
         Value::Text(text) => escape_text(text),
         Value::Word(word) => Cow::Borrowed(lang::text(word)),
+        Value::Sentence(part) => sentence(part).into(),
         Value::Variables(set) => variables(set, |value| escape_text(value).into_owned()).into(),
     }
 }
@@ -80,6 +81,7 @@ pub fn command(sentence: &Sentence) -> String {
                 Value::Count(number, _) => number.to_string().into(),
                 Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
                 Value::Word(word) => Cow::Borrowed(*word),
+                Value::Sentence(part) => command(part).into(),
                 Value::Length(_) | Value::Lease(_) => said(value),
             },
         })
