@@ -5,11 +5,11 @@ use super::testing::*;
 use crate::domain::write::{Write, WriteResult};
 use crate::domain::{Alarm, AlarmKind, KeyRange, KeyValue, Lang, LeaseId, MemberId, Millis, Revision};
 use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation};
-use crate::input::Screen;
 use crate::input::keymap::{BINDINGS, Context};
+use crate::input::{Screen, SeekTo};
 use crate::lang;
 use crate::model::findings::RULES;
-use crate::model::ui::{Notice, RecordingUi, ReplayUi, Toast};
+use crate::model::ui::{Landed, Notice, RecordingUi, ReplayUi, Toast};
 
 /// The names of the sample and of how it is laid out, and the fields of etcd.
 const NAMES: &[&str] = &["queue", "go-concurrency", "single-key", "etcdctl", "create_revision", "RAFT", "NOSPACE"];
@@ -147,6 +147,10 @@ fn an_etcd_that_cannot_be_reached_or_read() {
     cluster.list(vec![]);
     cluster.press("3", 80, 24);
     no_english(&cluster.draw(80, 24, &plain()).text(), &["prefix", "NAME", "lock"]);
+    cluster.tell(Observation::Scope(Vec::new()));
+    let text = cluster.draw(80, 24, &plain()).text();
+    no_english(&text, &["prefix", "NAME", "lock"]);
+    assert!(text.contains("锁是通过询问租约"), "{text}");
     cluster.press("/zz\n", 80, 24);
     assert!(cluster.draw(80, 24, &plain()).text().contains("没有匹配 zz 的内容"));
 }
@@ -216,12 +220,48 @@ fn troubled() -> Cluster {
 
 #[test]
 fn the_locks_and_what_wants_attention() {
+    // Names that lost their ends, and what fences.
+    const CUT: [&str; 5] = ["READ", "README", "kube", "kube-sch", "key"];
     for (width, height) in [(80, 24), (120, 36), (200, 60)] {
         for mut cluster in [chinese(sample()), troubled()] {
             let text = cluster.draw(width, height, &plain()).text();
-            println!("{text}\n");
-            no_english(&text, &[]);
+            no_english(&text, &CUT);
         }
+    }
+}
+
+#[test]
+fn the_list_of_locks_says_by_what_it_is_sorted_and_its_columns_stand() {
+    let mut cluster = chinese(sample());
+    for column in ["轻重 ▼", "等待 ▼", "名称 ▲", "持有 ▼", "TTL ▲", "交接 ▼"] {
+        let shot = cluster.draw(80, 24, &plain());
+        assert!(shot.lines()[2].contains(&format!(" 排序：{column} ")), "{column}: {}", shot.lines()[2]);
+        let starts = |needle: &str| shot.position(needle).unwrap().0;
+        assert_eq!((starts("持有者  "), starts("TTL  ")), (starts("● 770a"), starts("▇▇▁")), "{}", shot.text());
+        cluster.press("s", 80, 24);
+    }
+    cluster.press("a", 80, 24);
+    assert!(cluster.draw(80, 24, &plain()).lines()[2].starts_with("╭ 全部带租约的 "));
+}
+
+#[test]
+fn where_a_replay_came_to_stand_and_what_is_dismissed() {
+    let (at, asked, before) = (Revision(9), Revision(8), Revision(7));
+    let landed = [
+        Landed::AtRevision(at),
+        Landed::Between { asked, before, at },
+        Landed::First { asked, at },
+        Landed::Beyond { asked: SeekTo::Revision(asked), at },
+        Landed::Beyond { asked: SeekTo::At(START), at },
+        Landed::BeforeStart,
+    ];
+    let notices = landed.map(Notice::Landed).into_iter().chain([Notice::Dismissed, Notice::NothingToDismiss]);
+    let mut cluster = chinese(sample());
+    for notice in notices {
+        cluster.model.ui.toast = Some(Toast::new(notice, cluster.now));
+        let line = cluster.draw(80, 24, &plain()).lines()[22].clone();
+        no_english(&line, &[]);
+        assert!(!line.contains('…') && line.contains(|char: char| !char.is_ascii()), "{line}");
     }
 }
 
@@ -231,14 +271,12 @@ fn who_waits_for_whom() {
         let mut cluster = chinese(tangled());
         cluster.press("7", width, height);
         let text = cluster.draw(width, height, &plain()).text();
-        println!("{text}\n");
         no_english(&text, &["README"]);
     }
     let mut cluster = chinese(Cluster::connected());
     cluster.list(vec![queued("/a", lease(1), 5)]);
     cluster.press("7", 80, 24);
     let text = cluster.draw(80, 24, &plain()).text();
-    println!("{text}\n");
     no_english(&text, &[]);
     assert!(text.contains("没有谁在等待。"), "{text}");
 }
@@ -258,7 +296,6 @@ fn a_replay_and_a_recording() {
             cluster.model.ui.replay = Some(state);
             let shot = cluster.draw(width, height, &plain());
             for line in [0, height - 2, height - 1] {
-                println!("{}", shot.lines()[usize::from(line)]);
                 no_english(&shot.lines()[usize::from(line)], &[]);
             }
         }
@@ -269,7 +306,6 @@ fn a_replay_and_a_recording() {
         {
             cluster.model.ui.recording = Some(state);
             let line = cluster.draw(width, height, &plain()).lines()[0].clone();
-            println!("{line}");
             no_english(&line, &[]);
         }
     }
