@@ -412,9 +412,9 @@ fn came(dialog: &Dialog, result: &WriteResult, facts: &Facts) -> (String, Role) 
 }
 
 /// Some names, and how many more there are.
-fn listed<'a>(names: impl ExactSizeIterator<Item = &'a Key>) -> String {
-    let more = names.len().saturating_sub(NAMED);
-    let told: Vec<_> = names.take(NAMED).map(|name| escape(name)).collect();
+fn listed<'a>(locks: impl ExactSizeIterator<Item = &'a Key>) -> String {
+    let more = locks.len().saturating_sub(NAMED);
+    let told: Vec<_> = locks.take(NAMED).map(|name| escape(name)).collect();
     let named = told.join(say!(", "));
     if more > 0 { say!("{named} and {more} more", named, more) } else { named }
 }
