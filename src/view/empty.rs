@@ -121,7 +121,10 @@ fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     }
     if facts.link.scope.is_empty() {
         lines.push(muted(say!("Locks are found by asking leases for their keys: with many leases, one that"), theme));
-        lines.push(muted(say!("lives a few seconds can be missed. --prefix P watches its keys, and misses none."), theme));
+        lines.push(muted(
+            say!("lives a few seconds can be missed. --prefix P watches its keys, and misses none."),
+            theme,
+        ));
     } else {
         lines.push(muted(say!("--prefix P watches another prefix, --prefix '' all keys"), theme));
     }

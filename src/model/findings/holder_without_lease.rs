@@ -84,7 +84,11 @@ mod tests {
         assert_eq!(later.remedies("holder-without-lease"), scene.remedies("holder-without-lease"));
         scene.put("/jobs/nl/f040a2285077ba19", 0, "");
         let later = scene.read_anew();
-        assert_eq!((scene.codes_of_lock("/jobs/nl"), later.codes_of_lock("/jobs/nl")), (Vec::new(), Vec::new()), "digests");
+        assert_eq!(
+            (scene.codes_of_lock("/jobs/nl"), later.codes_of_lock("/jobs/nl")),
+            (Vec::new(), Vec::new()),
+            "digests"
+        );
     }
 
     #[test]

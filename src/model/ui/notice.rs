@@ -409,7 +409,9 @@ fn written(write: &Write, result: &WriteResult) -> Sentence {
     let said = Sentence::new(words).with("what", what);
     match result {
         WriteResult::Done { revision, .. } => said.with("revision", text(revision)),
-        WriteResult::NotSent { why } | WriteResult::Refused { why } | WriteResult::Unknown { why } => said.with("why", text(why)),
+        WriteResult::NotSent { why } | WriteResult::Refused { why } | WriteResult::Unknown { why } => {
+            said.with("why", text(why))
+        }
         WriteResult::Changed { .. } | WriteResult::Gone => said,
     }
 }
