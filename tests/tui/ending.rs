@@ -102,6 +102,41 @@ fn a_terminal_that_does_not_keep_up_does_not_keep_the_program() {
 }
 
 #[test]
+fn a_slow_terminal_gets_fewer_frames_and_keys_do_what_they_do() {
+    /// What lies between a program and its terminal (Linux, `tty_buffer.c`), and some more.
+    const BUFFER: usize = 96 << 10;
+    let tui = lockscope(&["demo", "--theme", "dark"]).size(200, 60).start();
+    tui.shows("HOLDS");
+    let before = tui.taken();
+    tui.keys("6");
+    tui.shows("6 Raft");
+    tui.keys("\x0c");
+    tui.is_silent_for(Duration::from_millis(300));
+    let frame = tui.taken() - before;
+
+    // Whole frames are asked for while it takes a few hundred bytes at a time.
+    tui.pace(Some(2_000));
+    let begun = tui.taken();
+    let frames = 3 * BUFFER / frame.min(4_000);
+    for nth in 0..frames {
+        tui.keys("\x0c");
+        tui.takes(begun + 256 * nth.min(32));
+    }
+    tui.keys("?");
+    let at = tui.taken();
+    tui.pace(None);
+    tui.shows("closes the help");
+    let (behind, asked) = (tui.taken() - at, frames * 4_000);
+    println!("{frames} frames were asked for, {behind} bytes were on their way");
+    assert!(behind < BUFFER + 2 * frame && behind < asked, "frames queue up: {behind} bytes for {frames}");
+
+    tui.pace(Some(2_000));
+    let took = tui.time_to_end(|| tui.keys("qq"));
+    println!("q on a slow terminal: {took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
 fn a_terminal_that_is_stopped_does_not_keep_the_program() {
     let tui = alone();
     tui.stop();

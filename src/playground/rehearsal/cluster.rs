@@ -118,6 +118,14 @@ impl Embedded {
         self.loyal.insert(client);
     }
 
+    /// How many things it remembers: of calls, watches, turns, and what was not told yet.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        let calls = self.open.len() + self.late.len() + self.served.len();
+        let clients = self.lines.len() + self.loyal.len() + self.cut.len() + self.watches.len();
+        calls + clients + self.told.len() + self.ready.len() + self.in_vain.len()
+    }
+
     /// The cluster itself.
     pub const fn inner(&self) -> &Cluster {
         &self.cluster
