@@ -260,6 +260,16 @@ impl Tui {
         assert!(!contains(&self.shared.lock().bytes, bytes), "{:?} was sent", String::from_utf8_lossy(bytes));
     }
 
+    /// Waits until something was sent that begins and ends so, behind so many bytes; its length.
+    pub fn sent_between(&self, since: usize, begin: &[u8], end: &[u8]) -> usize {
+        let find = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).position(|window| window == part);
+        let length = |bytes: &[u8]| find(&bytes[find(bytes, begin)?..], end);
+        let seen = self.shared.lock();
+        let wait = |seen: &mut Seen| length(&seen.bytes[since..]).is_none();
+        let (seen, _) = self.shared.changed.wait_timeout_while(seen, PATIENCE, wait).unwrap();
+        length(&seen.bytes[since..]).unwrap_or_else(|| panic!("{:?} was never sent", String::from_utf8_lossy(begin)))
+    }
+
     /// How often some bytes were sent to the terminal.
     pub fn count_sent(&self, bytes: &[u8]) -> usize {
         self.shared.lock().bytes.windows(bytes.len()).filter(|window| *window == bytes).count()
