@@ -13,7 +13,7 @@ use std::time::Duration;
 use crate::domain::Revision;
 
 /// etcd's `revInterval`.
-const INTERVAL: Duration = Duration::from_secs(5 * 60);
+const INTERVAL: Duration = Duration::from_mins(5);
 
 /// When a member compacts next, and what it keeps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,7 +76,7 @@ mod tests {
     fn every_five_minutes_all_but_the_latest_revisions_go() {
         let mut compactor = leading(100, Duration::from_secs(2));
         assert_eq!(compactor.next_due(), Some(INTERVAL));
-        assert_eq!(compactor.due(INTERVAL - Duration::from_micros(1), Revision(500), NEVER), None);
+        assert_eq!(compactor.due(INTERVAL.saturating_sub(Duration::from_micros(1)), Revision(500), NEVER), None);
         assert_eq!(compactor.due(INTERVAL, Revision(500), NEVER), Some(Revision(400)));
         assert_eq!(compactor.next_due(), Some(2 * INTERVAL));
     }
