@@ -18,9 +18,8 @@ use super::json::Style;
 use super::reading::Reading;
 use super::wait;
 use crate::config::{Config, Format};
-use crate::domain::write::{Confirmed, WriteResult};
+use crate::domain::write::{Confirmed, Write as Deed, WriteResult};
 use crate::operate::{AuditLog, Operator, Outcome};
-use crate::view::dialog::to_do;
 use crate::view::text::{command, escape, quantity};
 
 mod ask;
@@ -139,6 +138,16 @@ async fn confirm(plan: &Plan, reading: &Reading, style: Style) -> Result<(), Fai
     print::plan(plan, reading.facts(), Format::Table, style, &mut shown)?;
     say(format_args!("{}", String::from_utf8_lossy(&shown)));
     ask::word(&format!("Type {} {}: ", plan.word.text(), to_do(&plan.blast.write)), &plan.word).await
+}
+
+/// What typing the word leads to.
+const fn to_do(deed: &Deed) -> &'static str {
+    match deed {
+        Deed::Revoke { .. } => "to revoke it",
+        Deed::Release { .. } => "to delete the key",
+        Deed::MoveLeader { .. } => "to move the lead",
+        Deed::Disarm(_) => "to disarm it",
+    }
 }
 
 /// What is said when a signal comes while a write is under way.

@@ -11,6 +11,7 @@ use ratatui::text::{Line, Span};
 use crate::domain::{Key, LeaseId, MemberId, Value};
 use crate::input::{Pane, Target};
 use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::leases::position;
@@ -158,8 +159,10 @@ impl About {
             Self::Member(id) => {
                 facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
             }
-            Self::Lease(id) => format!("lease {}", client::short(facts.leases().digits(), *id, b"")).as_str().into(),
-            Self::Cluster => "cluster".into(),
+            Self::Lease(id) => {
+                say!("lease {lease}", lease = client::short(facts.leases().digits(), *id, b"")).as_str().into()
+            }
+            Self::Cluster => say!("cluster").into(),
         }
     }
 
@@ -197,13 +200,13 @@ pub fn draw(
     let panel = Panel::new(title(attention, theme)).focused(focused);
     let mut data = Vec::new();
     if notes.len() > rows {
-        data.push(format!("rows {}", position(&shown, notes.len())));
+        data.push(say!("rows {rows}", rows = position(&shown, notes.len())));
     }
-    data.extend(attention.passing.then(|| "x dismisses what is over".to_owned()));
+    data.extend(attention.passing.then(|| say!("x dismisses what is over").to_owned()));
     let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, u16::try_from(rows).unwrap_or(inner.height), notes.len());
     if notes.is_empty() {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("nothing"), Role::Muted);
         return;
     }
     let mut y = inner.top();
@@ -256,10 +259,12 @@ fn evidence(finding: &Finding, facts: &Facts) -> String {
     let text = sentence(&finding.evidence);
     let tells_time = finding.evidence.values.iter().any(|(_, value)| matches!(value, Value::Length(_)));
     let Some(since) = finding.since.filter(|since| !tells_time && since.at <= facts.now()) else { return text };
-    let words = if since.exact { "{evidence}; for {age}" } else { "{evidence}; for {age} at least" };
-    // The evidence is escaped already: it stays one text.
     let age = duration(facts.now().since(since.at));
-    words.replace("{age}", &age).replacen("{evidence}", &text, 1)
+    if since.exact {
+        say!("{evidence}; for {age}", evidence = text, age)
+    } else {
+        say!("{evidence}; for {age} at least", evidence = text, age)
+    }
 }
 
 /// The columns that names get: what they want, up to a third.
@@ -275,7 +280,7 @@ fn wants_more(note: &Note, about: usize, room: usize) -> bool {
 
 /// `3 errors, 2 warnings, 1 info`: findings, of which several may share a row.
 fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
-    let mut title = vec![theme.span("Attention", Role::Title)];
+    let mut title = vec![theme.span(say!("Attention"), Role::Title)];
     let counts = [
         (attention.errors, "error", Severity::Error),
         (attention.warnings, "warning", Severity::Warn),
@@ -285,7 +290,7 @@ fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
     for (count, noun, severity) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         title.push(Span::raw(gap));
         title.push(theme.span(quantity(count, noun), role(severity)));
-        gap = ", ";
+        gap = say!(", ");
     }
     Line::from(title)
 }

@@ -39,7 +39,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Circle(keys) => {
             let mut named: Vec<_> = keys.iter().take(NAMED).map(|key| escape(key)).collect();
             let more = keys.len().saturating_sub(NAMED);
-            named.extend((more > 0).then(|| format!("{more} more").into()));
+            named.extend((more > 0).then(|| say!("{more} more", more).into()));
             named.extend(keys.first().map(|key| escape(key)));
             named.join(" -> ").into()
         }
