@@ -150,7 +150,8 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
     Ok(out.flush()?)
 }
 
-/// The language of what people read; what programs read is English.
+/// The language of sentences that people read: findings, verdicts, what a scenario shows. Words that
+/// scripts look for, and all that programs read, are English.
 fn spoken(config: &Config) -> Lang {
     if config.output.format == Some(Format::Json) { Lang::English } else { config.lang }
 }

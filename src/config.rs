@@ -1,4 +1,5 @@
-//! Settings, merged once into typed values: flags > environment > context > file > default.
+//! Settings, merged once into typed values: flags > environment > context > file > default. A
+//! context that is typed comes before the environment.
 //!
 //! Each source is read into a [`Layer`]; [`merge()`] puts the layers over each other and gives
 //! the one [`Config`] that the rest of the program sees. Nothing here parses a command line

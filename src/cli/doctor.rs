@@ -18,6 +18,7 @@ use super::table::{self, Align, Column};
 use super::unseen::{Unseen, is_complete, unseen};
 use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::{Key, Millis};
+use crate::lang;
 use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, Finding, Severity};
 use crate::runtime;
@@ -54,7 +55,8 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     // Whom infos matter to wants all of them.
     let all = args.fail_on.severity() == Severity::Info;
     let format = config.output.format.unwrap_or(Format::Simple);
-    let printed = print(facts, &diagnosis, &lacks, Shown { format, style: Style { hex: config.output.hex }, all }, to)
+    let shown = Shown { format, style: Style { hex: config.output.hex }, all };
+    let printed = lang::within(super::spoken(config), || print(facts, &diagnosis, &lacks, shown, to))
         .and_then(|()| Ok(to.flush()?));
     report(&reading, &diagnosis, &lacks, format, all);
     // What was found counts, whether somebody reads it or not.

@@ -16,6 +16,7 @@ use crate::config::{Config, Format, TtlPolicy};
 use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId};
 use crate::event::Denied;
+use crate::lang;
 use crate::model::{self, Diagnosis, Facts, KeyView, LockView, WaitFor};
 use crate::nearest::near;
 use crate::runtime;
@@ -71,7 +72,8 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
-    print(reading.facts(), lock, &diagnosis, &told, Shown { format, style, tree: args.tree }, to)?;
+    let shown = Shown { format, style, tree: args.tree };
+    lang::within(super::spoken(config), || print(reading.facts(), lock, &diagnosis, &told, shown, to))?;
     reading.end(to)
 }
 
