@@ -84,8 +84,11 @@ fn a_context_is_chosen_by_flag_variable_or_file_in_this_order() {
     assert_eq!(is(&dev), (json!("dev"), json!("http://127.0.0.1:1")));
     let none = run(&["--context", ""]).json();
     assert_eq!(is(&none), (json!(null), json!("http://127.0.0.1:2379")));
-    let variable = run(&["--context", "prod"]).env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
-    assert_eq!(is(&variable), (json!("prod"), json!("http://127.0.0.1:3")));
+    // Who types a context means its cluster; one that a variable names gives way to other variables.
+    let typed = run(&["--context", "prod"]).env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
+    assert_eq!(is(&typed), (json!("prod"), json!("http://127.0.0.1:2")));
+    let variables = run(&[]).env("LOCKSCOPE_CONTEXT", "prod").env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
+    assert_eq!(is(&variables), (json!("prod"), json!("http://127.0.0.1:3")));
 }
 
 #[test]
