@@ -8,6 +8,9 @@ use super::exit::{Exit, Failure};
 use super::password;
 use crate::config::{self, Config, ConfigError, File, Format, Layer, Origin};
 
+/// The variable of the format of output.
+const WRITE_OUT_VARIABLE: &str = "ETCDCTL_WRITE_OUT";
+
 /// What each source says.
 #[derive(Debug)]
 pub struct Sources {
@@ -42,6 +45,16 @@ pub fn path(cli: &Cli) -> (Option<PathBuf>, bool) {
     let named = cli.own.config.clone().or_else(|| variable(args::CONFIG_VARIABLE).map(PathBuf::from));
     let asked_for = named.is_some();
     (named.or_else(|| config::default_path(variable)), asked_for)
+}
+
+/// The format of output that a flag or the variable asks for, whatever stands in the file or in
+/// other variables.
+///
+/// # Errors
+/// When the variable's value is no good.
+pub fn write_out(cli: &Cli) -> Result<Option<Format>, Failure> {
+    let alone = |name: &str| variable(name).filter(|_| name == WRITE_OUT_VARIABLE);
+    Ok(cli.output.write_out.or(Layer::from_environment(alone)?.write_out))
 }
 
 /// What says whether writes are refused, as one types or reads it.
