@@ -57,15 +57,6 @@ pub fn write_out(cli: &Cli) -> Result<Option<Format>, Failure> {
     Ok(cli.output.write_out.or(Layer::from_environment(alone)?.write_out))
 }
 
-/// What says whether writes are refused, as one types or reads it.
-fn read_only_by(layers: &[(Origin, Layer)]) -> String {
-    match layers.iter().find(|(_, layer)| layer.read_only.is_some()).map(|(origin, _)| origin) {
-        Some(Origin::Environment) => "LOCKSCOPE_READ_ONLY".into(),
-        Some(origin @ (Origin::Context(_) | Origin::File(_))) => format!("read-only in {origin}"),
-        _ => "--read-only".into(),
-    }
-}
-
 impl Sources {
     /// Reads them.
     ///
@@ -127,12 +118,10 @@ impl Settings {
         let path = sources.path.clone();
         let file = path.clone().filter(|_| sources.is_there);
         let layers = sources.layers()?;
-        let read_only_by = read_only_by(&layers);
-        let layers = layers.into_iter().map(|(_, layer)| layer).collect();
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let config = Config { recording: cli.recording(), read_only_by, ..config::merge(layers, ask)? };
+        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
         if config.recording.file.is_some() && !cli.has_screen() {
             return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
                 .hint("`lockscope record FILE` records without one."));
