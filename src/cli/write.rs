@@ -37,8 +37,10 @@ pub use plan::Plan;
 /// # Errors
 /// When it is refused, not confirmed, not done, or nobody knows whether it was.
 pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    if config.read_only && !asked.is_dry_run() {
-        let what = format!("{} refuses everything that writes to the cluster", config.read_only_by);
+    if let Some(by) = &config.read_only
+        && !asked.is_dry_run()
+    {
+        let what = format!("{by} refuses everything that writes to the cluster");
         return Err(Failure::new(Exit::BadInput, what).hint("--dry-run writes nothing, and shows what it would do."));
     }
     // One watch over the whole command: a signal between two of its parts must not be lost.
@@ -65,7 +67,7 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
         return Ok(());
     }
     let operator = Operator::new(reading.pool().clone(), reading.clock().clone())
-        .read_only(config.read_only)
+        .read_only(config.read_only.is_some())
         .audited(config.audit_log.as_deref().map(AuditLog::at));
     let mut outcomes = Vec::new();
     let mut ended = Ok(());

@@ -157,14 +157,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Config, File, Layer, merge};
+    use crate::config::{Config, File, Layer, Origin, merge};
 
     fn read(text: &str) -> File {
         File::from_toml(text, Path::new("config.toml")).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     fn merged(layer: Layer) -> Config {
-        merge(vec![layer], |user| panic!("no password for {user}")).unwrap()
+        merge(vec![(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
     }
 
     /// Takes one `#` from the start of each line, or from those that a test wants.
