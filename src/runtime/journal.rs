@@ -10,7 +10,7 @@ use crate::domain::{KeyRange, MemberId, Millis};
 use crate::event::{EndpointError, LeasePollCost, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::ui::Notice;
 use crate::model::{Facts, What};
-use crate::view::text::{duration, escape, escape_text, grouped, quantity};
+use crate::view::text::{duration, escape, escape_text, grouped, in_english, quantity};
 
 /// A burst of lease polls that takes longer than this is slow: the next one is due.
 const SLOW: Millis = Millis(1_000);
@@ -90,7 +90,7 @@ impl Journal {
             Observation::WriteDone(done) => {
                 let is_done = matches!(done.result, WriteResult::Done { .. });
                 let notice = Notice::Written(Box::new((done.write.clone(), done.result.clone())));
-                let text = format!("written to the cluster: {}", escape_text(&notice.to_string()));
+                let text = format!("written to the cluster: {}", in_english(&notice.sentence()));
                 let notes = done.notes.iter().map(|note| Line::Warn(escape_text(note).into_owned()));
                 [if is_done { Line::Info(text) } else { Line::Warn(text) }].into_iter().chain(notes).collect()
             }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::domain::sentence::Piece;
-use crate::domain::{Millis, Sentence, Value};
+use crate::domain::{Lang, Millis, Sentence, Value};
 use crate::{lang, say};
 
 use super::{bytes, duration, escape, escape_text, grouped, quantity};
@@ -20,6 +20,11 @@ pub fn sentence(sentence: &Sentence) -> String {
             Piece::Value(value) => said(value),
         })
         .collect()
+}
+
+/// The same in English, as the log has it.
+pub fn in_english(told: &Sentence) -> String {
+    lang::within(Lang::English, || sentence(told))
 }
 
 /// The clauses of a verdict as one sentence.
@@ -39,7 +44,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         Value::Circle(keys) => {
             let mut named: Vec<_> = keys.iter().take(NAMED).map(|key| escape(key)).collect();
             let more = keys.len().saturating_sub(NAMED);
-            named.extend((more > 0).then(|| format!("{more} more").into()));
+            named.extend((more > 0).then(|| say!("{more} more", more).into()));
             named.extend(keys.first().map(|key| escape(key)));
             named.join(" -> ").into()
         }
