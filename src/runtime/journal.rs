@@ -205,8 +205,9 @@ fn name(facts: &Facts, id: MemberId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Alarm, AlarmKind, ClusterId, Status, Term, Timestamp};
-    use crate::event::Denied;
+    use crate::domain::write::{Write, WriteId};
+    use crate::domain::{Alarm, AlarmKind, ClusterId, Revision, Status, Term, Timestamp};
+    use crate::event::{Denied, WriteDone};
     use crate::model::{Model, Ui};
     use crate::update::update;
 
@@ -272,6 +273,15 @@ mod tests {
             "connected to http://a:2379",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_was_written_is_told_with_its_key_escaped_once() {
+        let lock = crate::domain::Key::from("/a\x1b");
+        let write = Write::Release { key: lock.clone(), lock, create_revision: Revision(5) };
+        let done = WriteDone { id: WriteId(1), write, result: WriteResult::Gone, notes: Vec::new() };
+        let told = lines([Observation::WriteDone(Box::new(done))]);
+        assert_eq!(told, [r"! written to the cluster: not done: release /a\x1b: it was gone already"]);
     }
 
     #[test]

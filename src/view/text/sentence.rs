@@ -134,6 +134,19 @@ mod tests {
     }
 
     #[test]
+    fn a_long_circle_is_said_in_the_language_of_who_reads_it() {
+        let keys = ["a", "b", "c", "d", "e"].map(crate::domain::Key::from).into();
+        let circle = Sentence::new("{clients} wait in a circle: {locks}")
+            .with("clients", Value::Count(5, "client"))
+            .with("locks", Value::Circle(keys));
+        assert_eq!(sentence(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
+        lang::within(Lang::Chinese, || {
+            assert_eq!(sentence(&circle), "5 个客户端互相等成一圈：a -> b -> c -> 还有 2 -> a");
+            assert_eq!(in_english(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
+        });
+    }
+
+    #[test]
     fn commands_are_quoted_for_a_shell() {
         let of = |key: &[u8]| command(&Sentence::new("lockscope show {lock}").with("lock", key));
         assert_eq!(of(b"/jobs/reindex"), "lockscope show /jobs/reindex");
