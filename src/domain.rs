@@ -17,6 +17,7 @@ pub mod raft;
 pub mod redaction;
 pub mod sentence;
 pub mod time;
+mod words;
 pub mod write;
 
 pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
@@ -28,3 +29,4 @@ pub use member::{Alarm, AlarmKind, Member, Status};
 pub use redaction::Redaction;
 pub use sentence::{Sentence, Value};
 pub use time::{Millis, Timestamp};
+pub use words::WordError;

@@ -30,7 +30,7 @@ mod prompt;
 mod raft;
 mod replay;
 #[cfg(test)]
-mod testing;
+pub(crate) mod testing;
 #[cfg(test)]
 mod tests;
 pub mod text;

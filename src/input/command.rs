@@ -10,11 +10,11 @@ use thiserror::Error;
 use super::action::{Action, Wish};
 use super::seek::{SeekError, SeekTo};
 use super::{Screen, Sort};
-use crate::domain::play::order::{self, OrderError};
+use crate::domain::play::order;
 use crate::domain::play::{ClientId, Order, Whom};
-use crate::domain::raft::fault::{FaultError, WORDS, Word};
+use crate::domain::raft::fault::{WORDS, Word};
 use crate::domain::raft::{Fault, NodeId};
-use crate::domain::{LeaseId, Sentence};
+use crate::domain::{LeaseId, Sentence, WordError};
 
 /// What a command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,16 +65,8 @@ pub enum CommandError {
     Unknown(String),
     /// Several commands start so.
     Ambiguous(String, String),
-    /// An argument is missing.
-    Missing(&'static str, &'static str),
-    /// An argument is not one of those that are possible.
-    Argument(&'static str, &'static str, String),
-    /// More was said than the command takes.
-    TooMuch(&'static str, String),
-    /// A fault is not what can be read as one.
-    Fault(#[from] FaultError),
-    /// An order to the clients is not what can be read as one.
-    Order(#[from] OrderError),
+    /// What follows the command's name, or the line of a fault or an order, is not what it takes.
+    Word(#[from] WordError),
     /// A place in a recording is not what can be read as one.
     Seek(#[from] SeekError),
     /// Only simulated clients can be told that.
@@ -92,15 +84,7 @@ impl CommandError {
         match self {
             Self::Unknown(name) => of("no command `{name}`; Tab goes through the commands", name),
             Self::Ambiguous(name, all) => of("`{name}` could be {all}", name).with("all", all.clone()),
-            Self::Missing(name, wanted) => of("`{name}` wants {wanted}", name).with("wanted", *wanted),
-            Self::Argument(name, wanted, said) => {
-                of("`{name}` wants {wanted}, not `{said}`", name).with("wanted", *wanted).with("said", said.clone())
-            }
-            Self::TooMuch(name, said) => {
-                of("`{name}` takes nothing more, not `{said}`", name).with("said", said.clone())
-            }
-            Self::Fault(error) => error.sentence(),
-            Self::Order(error) => error.sentence(),
+            Self::Word(error) => error.sentence(),
             Self::Seek(error) => error.sentence(),
             Self::NeedsPlay(name) => of("`{name}` needs clients that play: `lockscope demo` has some", name),
             Self::NoLeader(name) => {
@@ -239,16 +223,19 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Found::Word(word) | Found::Both(_, word) => return Err(CommandError::NeedsEmbedded(word.name)),
     };
     let themes = names.themes;
-    let called = entry.names[0];
+    let word = entry.names[0];
+    let missing = |wanted| CommandError::Word(WordError::Missing { word, wanted });
+    let wrong = |wanted, said: &str| CommandError::Word(WordError::argument(word, wanted, said));
+    let too_much = |said: &str| CommandError::Word(WordError::TooMuch { word, said: said.to_owned() });
     let mut words = rest.split_whitespace();
     let command = match entry.kind {
         Kind::Plain(action) if rest.is_empty() => Command::Do(action),
-        Kind::Plain(_) => return Err(CommandError::TooMuch(called, rest.into())),
+        Kind::Plain(_) => return Err(too_much(rest)),
         // Keys may have spaces in them, so the whole rest is the text.
         Kind::Filter => Command::Filter(rest.into()),
-        Kind::Seek if rest.is_empty() => return Err(CommandError::Missing(called, SeekTo::EXAMPLES)),
+        Kind::Seek if rest.is_empty() => return Err(missing(SeekTo::EXAMPLES)),
         Kind::Seek => Command::Seek(rest.parse()?),
-        Kind::Find if rest.is_empty() => return Err(CommandError::Missing(called, "a text")),
+        Kind::Find if rest.is_empty() => return Err(missing("a text")),
         Kind::Find => Command::Find(rest.into()),
         Kind::Record if rest.is_empty() => Command::Do(Action::Record),
         Kind::Record => Command::Record(rest.into()),
@@ -257,31 +244,31 @@ pub fn parse(line: &str, names: Names<'_>) -> Result<Option<Command>, CommandErr
         Kind::Revoke if rest.is_empty() => Command::Do(Action::Write(Wish::Revoke)),
         Kind::Revoke => match LeaseId::parse_hex(rest) {
             Ok(lease) if !lease.is_none() => Command::Revoke(lease),
-            _ => return Err(CommandError::Argument(called, "a lease id in hexadecimal", rest.into())),
+            _ => return Err(wrong("a lease id in hexadecimal", rest)),
         },
         Kind::Release if rest.is_empty() => Command::Do(Action::Write(Wish::Release)),
         Kind::Release => Command::Release(rest.into()),
         Kind::MoveLeader if rest.is_empty() => {
-            return Err(CommandError::Missing(called, "the name of a member"));
+            return Err(missing("the name of a member"));
         }
         Kind::MoveLeader => Command::MoveLeader(rest.into()),
-        Kind::Theme if rest.is_empty() => return Err(CommandError::Missing(called, "the name of a theme")),
+        Kind::Theme if rest.is_empty() => return Err(missing("the name of a theme")),
         Kind::Theme if themes.iter().any(|theme| theme == rest) => Command::Theme(rest.into()),
-        Kind::Theme => return Err(CommandError::Argument(called, "the name of a theme", rest.into())),
+        Kind::Theme => return Err(wrong("the name of a theme", rest)),
         Kind::Sort => {
             let (column, direction) = (words.next(), words.next());
             if let Some(more) = words.next() {
-                return Err(CommandError::TooMuch(called, more.into()));
+                return Err(too_much(more));
             }
-            let column = column.ok_or(CommandError::Missing(called, SORTS))?;
+            let column = column.ok_or_else(|| missing(SORTS))?;
             let sort = Sort::ALL.into_iter().find(|sort| sort.name().eq_ignore_ascii_case(column));
-            let sort = sort.ok_or_else(|| CommandError::Argument(called, SORTS, column.into()))?;
+            let sort = sort.ok_or_else(|| wrong(SORTS, column))?;
             match direction {
                 None => Command::Sort(sort, Direction::Own),
                 Some("asc") => Command::Sort(sort, Direction::Ascending),
                 Some("desc") => Command::Sort(sort, Direction::Descending),
                 Some(other) => {
-                    return Err(CommandError::Argument(called, "asc or desc behind the column", other.into()));
+                    return Err(wrong("asc or desc behind the column", other));
                 }
             }
         }

@@ -20,7 +20,7 @@ mod queue;
 mod scene;
 mod sights;
 #[cfg(test)]
-mod testing;
+pub(super) mod testing;
 mod traffic;
 mod words;
 

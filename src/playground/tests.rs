@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use super::expect::testing::said_of;
 use super::stage::Stage;
 use super::tally::Happening;
 use super::testing::Town;
@@ -242,6 +243,10 @@ fn without_the_second_look_a_waiter_that_vanishes_makes_two_holders() {
         let lock = run.lock();
         assert_eq!(lock.first_double.is_some(), lock.double_holders > 0);
         assert_eq!(lock.first_out_of_turn.is_some(), lock.fifo_violations > 0);
+        let said = said_of(&run.tally, queue().name());
+        let told = |words: &str| said.iter().any(|evidence| evidence.contains(words));
+        assert_eq!(told(") while client-"), lock.double_holders > 0, "{said:?}");
+        assert_eq!(told(" out of turn; "), lock.fifo_violations > 0, "{said:?}");
     }
     assert!(doubles > 20 && violations > 20, "{doubles} double holders, {violations} out of turn");
 }

@@ -10,7 +10,7 @@ use crate::domain::{KeyRange, MemberId, Millis};
 use crate::event::{EndpointError, LeasePollCost, LinkState, NoStatus, Observation, Stamped, WatchLoss};
 use crate::model::ui::Notice;
 use crate::model::{Facts, What};
-use crate::view::text::{duration, escape, escape_text, grouped, quantity};
+use crate::view::text::{duration, escape, escape_text, grouped, in_english, quantity};
 
 /// A burst of lease polls that takes longer than this is slow: the next one is due.
 const SLOW: Millis = Millis(1_000);
@@ -90,7 +90,7 @@ impl Journal {
             Observation::WriteDone(done) => {
                 let is_done = matches!(done.result, WriteResult::Done { .. });
                 let notice = Notice::Written(Box::new((done.write.clone(), done.result.clone())));
-                let text = format!("written to the cluster: {}", escape_text(&notice.to_string()));
+                let text = format!("written to the cluster: {}", in_english(&notice.sentence()));
                 let notes = done.notes.iter().map(|note| Line::Warn(escape_text(note).into_owned()));
                 [if is_done { Line::Info(text) } else { Line::Warn(text) }].into_iter().chain(notes).collect()
             }
@@ -205,8 +205,9 @@ fn name(facts: &Facts, id: MemberId) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Alarm, AlarmKind, ClusterId, Status, Term, Timestamp};
-    use crate::event::Denied;
+    use crate::domain::write::{Write, WriteId};
+    use crate::domain::{Alarm, AlarmKind, ClusterId, Revision, Status, Term, Timestamp};
+    use crate::event::{Denied, WriteDone};
     use crate::model::{Model, Ui};
     use crate::update::update;
 
@@ -272,6 +273,15 @@ mod tests {
             "connected to http://a:2379",
         ];
         assert_eq!(told, expected);
+    }
+
+    #[test]
+    fn what_was_written_is_told_with_its_key_escaped_once() {
+        let lock = crate::domain::Key::from("/a\x1b");
+        let write = Write::Release { key: lock.clone(), lock, create_revision: Revision(5) };
+        let done = WriteDone { id: WriteId(1), write, result: WriteResult::Gone, notes: Vec::new() };
+        let told = lines([Observation::WriteDone(Box::new(done))]);
+        assert_eq!(told, [r"! written to the cluster: not done: release /a\x1b: it was gone already"]);
     }
 
     #[test]

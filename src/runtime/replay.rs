@@ -435,14 +435,8 @@ mod tests {
         let mut model = Model::default();
         for (place, told) in [
             ("rev 20", "at revision 20"),
-            (
-                "rev 21",
-                "at revision 30: of 21 nothing is recorded, as it changed nothing that was watched; before is 20",
-            ),
-            (
-                "rev 11",
-                "at revision 20: of 11 nothing is recorded, as it changed nothing that was watched; before is 10",
-            ),
+            ("rev 21", "at revision 30: nothing that is watched changed at 21; the one before is 20"),
+            ("rev 11", "at revision 20: nothing that is watched changed at 11; the one before is 10"),
             ("rev 3", "at revision 10, the first in the recording; 3 is before it"),
             ("rev 31", "at the end, revision 30: the recording ends before revision 31"),
             ("-1h", "at the start: the recording begins after that time"),

@@ -10,6 +10,7 @@
 //! says that it is not known.
 
 use std::io::{self, Write as _};
+use std::iter;
 use std::time::Duration;
 
 use tokio::signal::unix::SignalKind;
@@ -25,7 +26,7 @@ use crate::event::{Observation, OnLease, Stamped, WriteDone};
 use crate::model::ui::Notice;
 use crate::operate::{Operator, leased};
 use crate::port::{Client, Pool, PortError};
-use crate::view::text::escape_text;
+use crate::view::text::{escape_text, in_english};
 
 /// Questions that wait to be asked; a dialog has one.
 const QUESTIONS: usize = 4;
@@ -200,8 +201,8 @@ pub(super) fn not_sent(id: WriteId, confirmed: Confirmed, why: &str) -> WriteDon
 fn told(done: WriteDone) -> String {
     let notice = Notice::Written(Box::new((done.write, done.result)));
     let notes = done.notes.iter().map(|note| escape_text(note));
-    let outcome = notice.to_string();
-    let lines = [escape_text(&outcome)].into_iter().chain(notes).map(|line| format!("lockscope: {line}"));
+    let outcome = in_english(&notice.sentence()).into();
+    let lines = iter::once(outcome).chain(notes).map(|line| format!("lockscope: {line}"));
     lines.collect::<Vec<_>>().join("\n")
 }
 

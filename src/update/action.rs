@@ -369,7 +369,7 @@ mod tests {
         use crate::event::WatchLoss;
         let mut world = world();
         world.keys("x");
-        assert_eq!(world.toast(), "nothing in Attention is over: what is there goes when it is mended");
+        assert_eq!(world.toast(), "nothing to dismiss: what Attention shows goes when it is fixed");
         let over = |world: &World| {
             let findings = world.model.diagnosis().findings().iter().filter(|finding| finding.is_of_the_past());
             findings.map(|finding| finding.code).collect::<Vec<_>>()

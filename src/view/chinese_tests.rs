@@ -188,6 +188,21 @@ fn messages_and_mistakes_in_commands() {
 }
 
 #[test]
+fn a_released_key_is_escaped_once() {
+    let lock = crate::domain::Key::from("/a\x1b");
+    let write = Write::Release { key: lock.clone(), lock, create_revision: Revision(5) };
+    let notice = Notice::Written(Box::new((write, WriteResult::Gone)));
+    let mut cluster = sample();
+    cluster.model.ui.toast = Some(Toast::new(notice.clone(), cluster.now));
+    let line = cluster.draw(80, 24, &plain()).lines()[22].clone();
+    assert!(line.contains(r"not done: release /a\x1b: it was gone already"), "{line}");
+    let mut cluster = chinese(sample());
+    cluster.model.ui.toast = Some(Toast::new(notice, cluster.now));
+    let line = cluster.draw(80, 24, &plain()).lines()[22].clone();
+    assert!(line.contains(r"未执行：释放 /a\x1b：对象已经不在了"), "{line}");
+}
+
+#[test]
 fn what_can_be_copied_is_offered() {
     let mut cluster = chinese(sample());
     cluster.press("y", 80, 24);

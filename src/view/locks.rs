@@ -102,7 +102,7 @@ impl Locks<'_> {
         }
         let spared = area.height.saturating_sub(self.listed_rows());
         // Of nothing that is listed there is much to say.
-        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.wanted_rows()) + WATCH;
+        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.all_rows()) + WATCH;
         let watch_rows = if is_spared { WATCH } else { 0 };
         let (area, watch) = bottom(area, watch_rows);
         let (list, below) = bottom(area, self.lower_rows(area, share, notes, area.width));

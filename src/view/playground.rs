@@ -2,7 +2,7 @@
 //! can be done to them.
 
 mod clients;
-mod expected;
+pub(super) mod expected;
 mod happened;
 mod lanes;
 #[cfg(test)]

@@ -146,6 +146,13 @@ pub fn english_left(screen: &str, allowed: &[&str]) -> Vec<String> {
     left
 }
 
+/// The same of what is expected of a run, or of what tells how it stands, once that is said in Chinese.
+pub fn english_left_of_expected(english: &str) -> Vec<String> {
+    crate::lang::within(crate::domain::Lang::Chinese, || {
+        english_left(&super::playground::expected::said(english), &["ledger"])
+    })
+}
+
 #[test]
 fn english_words_are_left_unless_they_are_names_keys_or_allowed() {
     let screen = "│ 锁 /jobs/night 42s held etcd-2 …ightly reindex: q :sort ▇▇ 租约 a305，Leader changes. 1.2 MiB";

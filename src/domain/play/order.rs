@@ -11,7 +11,7 @@ use super::ClientId;
 
 mod words;
 
-pub use words::{LONGEST, MOST_ADDED, OrderError, SHORTEST_HEARTBEAT, UnknownWhom, WORDS, Word};
+pub use words::{LONGEST, MOST_ADDED, SHORTEST_HEARTBEAT, UnknownWhom, WORDS, Word};
 
 /// Something done to the clients of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,7 +11,7 @@ use super::{NodeId, Speed};
 
 mod words;
 
-pub use words::{FaultError, LONGEST_DELAY, WORDS, Word};
+pub use words::{LONGEST_DELAY, WORDS, Word};
 
 /// Something done to an embedded cluster or to its clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

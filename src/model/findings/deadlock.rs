@@ -64,11 +64,11 @@ fn in_circle(facts: &Facts, graph: &WaitFor<'_>, circle: &Circle) -> Finding {
             "{a} holds {a-has} and waits for {b-has}, {b} holds {b-has} and waits for {c-has}, {c} holds {c-has} and \
              waits for {a-has}"
         }
-        _ => "{number} wait in a circle: {locks}",
+        _ => "{clients} wait in a circle: {locks}",
     });
     if links.len() > 3 {
         let locks: Vec<Key> = (0..links.len()).map(held).collect();
-        who = who.with("number", Value::Count(links.len(), "lock")).with("locks", Value::Circle(locks));
+        who = who.with("clients", Value::Count(links.len(), "client")).with("locks", Value::Circle(locks));
     }
     for (at, (name, has)) in [("a", "a-has"), ("b", "b-has"), ("c", "c-has")].into_iter().enumerate().take(links.len())
     {

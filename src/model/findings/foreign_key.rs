@@ -38,13 +38,13 @@ fn leads(lock: LockView<'_>, key: KeyView<'_>) -> Finding {
     let owner = key.decoded().owner;
     let words = match (owner.is_some(), key.lease().is_none()) {
         (true, true) => {
-            "{key} leads the queue, is no key of this lock and has no lease, so only a delete takes it away: {size}, by its value of {owner}; {waiters} behind it"
+            "{key} leads the queue, is no key of this lock and has no lease, so only a delete takes it away: {size}, its value names {owner}; {waiters} behind it"
         }
         (false, true) => {
             "{key} leads the queue, is no key of this lock and has no lease, so only a delete takes it away: {size}; {waiters} behind it"
         }
         (true, false) => {
-            "{key} leads the queue and is no key of this lock: lease {lease}, {size}, by its value of {owner}; {waiters} behind it"
+            "{key} leads the queue and is no key of this lock: lease {lease}, {size}, its value names {owner}; {waiters} behind it"
         }
         (false, false) => {
             "{key} leads the queue and is no key of this lock: lease {lease}, {size}; {waiters} behind it"
@@ -59,11 +59,11 @@ fn stands(lock: LockView<'_>, key: KeyView<'_>, more: &[KeyView<'_>]) -> Finding
     let owner = key.decoded().owner;
     let words = match (owner.is_some(), more.is_empty()) {
         (true, true) => {
-            "{key} stands in the queue and is no key of this lock: {size}, by its value of {owner}; {waiters} in all"
+            "{key} stands in the queue and is no key of this lock: {size}, its value names {owner}; {waiters} in all"
         }
         (false, true) => "{key} stands in the queue and is no key of this lock: {size}; {waiters} in all",
         (true, false) => {
-            "{key} and {more} stand in the queue and are no keys of this lock: {size}, by its value of {owner}; {waiters} in all"
+            "{key} and {more} stand in the queue and are no keys of this lock: {size}, its value names {owner}; {waiters} in all"
         }
         (false, false) => "{key} and {more} stand in the queue and are no keys of this lock: {size}; {waiters} in all",
     };
@@ -110,7 +110,7 @@ mod tests {
         let evidence = scene.evidence("foreign-key");
         assert!(evidence.starts_with(
             "/a/README leads the queue, is no key of this lock and has no lease, so only a delete takes it away: 6 bytes, \
-             by its value of host-7;"
+             its value names host-7;"
         ));
         assert_eq!(scene.codes_of("holder-without-lease"), 0, "one error says both");
         let holder = scene.model.shown().lock_named(b"/a").and_then(|lock| lock.holder()).unwrap();

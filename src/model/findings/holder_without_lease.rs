@@ -23,26 +23,18 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     let bare = |holder: &KeyView<'_>| holder.lease().is_none() && !holder.is_foreign(lock.layout());
     for holder in lock.holders().filter(bare) {
         let since = lock.holds_since(&holder);
-        let hidden = !lock.has_any_lease() && !lock.is_everything_read();
-        let words = match (since.exact, hidden) {
-            (true, false) => {
-                "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked"
-            }
-            (false, false) => {
-                "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked"
-            }
-            (true, true) => {
-                "{key} has no lease: created at revision {revision}, holding for {held}; {waiters} blocked, and no lease leads here: who comes later finds it only by its prefix"
-            }
-            (false, true) => {
-                "{key} has no lease: created at revision {revision}, holding for {held} at least; {waiters} blocked, and no lease leads here: who comes later finds it only by its prefix"
-            }
-        };
-        let evidence = Sentence::new(words)
-            .with("key", holder.key())
-            .with("revision", holder.token())
-            .with("held", lock.now().since(since.at))
-            .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
+        let holding = Sentence::new(if since.exact { "holding for {held}" } else { "holding for {held} at least" });
+        let mut evidence =
+            Sentence::new("{key} has no lease: created at revision {revision}, {holding}; {waiters} blocked")
+                .with("key", holder.key())
+                .with("revision", holder.token())
+                .with("holding", holding.with("held", lock.now().since(since.at)))
+                .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
+        if !lock.has_any_lease() && !lock.is_everything_read() {
+            evidence =
+                Sentence::new("{found}; no lease points to this lock, so a later look finds it only with --prefix")
+                    .with("found", evidence);
+        }
         // Who did not see the lease that it lost may take it for no lock's.
         let named = several || holder.lost_lease().is_some();
         let remedy =
@@ -98,7 +90,12 @@ mod tests {
         assert!(scene.told("holder-without-lease")[0].ends_with("1 waiter blocked"));
         scene.delete("/jobs/nl/20");
         let told = scene.told("holder-without-lease");
-        assert!(told[0].ends_with("no lease leads here: who comes later finds it only by its prefix"), "{told:?}");
+        assert!(
+            told[0].ends_with(
+                "1 waiter blocked; no lease points to this lock, so a later look finds it only with --prefix"
+            ),
+            "{told:?}"
+        );
     }
 
     #[test]

@@ -17,25 +17,17 @@ pub(super) const RULE: Rule = Rule {
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     let Some(theft) = lock.history().and_then(|history| history.theft.as_ref()) else { return };
     let Some(holder) = lock.holders().find(|holder| holder.token() == theft.token) else { return };
-    let words = match (theft.lease.is_none(), theft.former_gone.is_some()) {
-        (true, false) => {
-            "{owner} put over {key} at revision {revision} with no lease, while {former} held it on lease {former_lease}"
-        }
-        (false, false) => {
-            "{owner} put over {key} at revision {revision} on lease {lease}, while {former} held it on lease {former_lease}"
-        }
-        (true, true) => {
-            "{owner} put over {key} at revision {revision} with no lease, while {former} held it on lease {former_lease}, which is gone now"
-        }
-        (false, true) => {
-            "{owner} put over {key} at revision {revision} on lease {lease}, while {former} held it on lease {former_lease}, which is gone now"
-        }
+    let on = if theft.lease.is_none() { "with no lease" } else { "on lease {lease}" };
+    let words = if theft.former_gone.is_some() {
+        "{owner} put over {key} at revision {revision} {on}, while {former} held it on lease {former_lease}, which is gone now"
+    } else {
+        "{owner} put over {key} at revision {revision} {on}, while {former} held it on lease {former_lease}"
     };
     let evidence = Sentence::new(words)
         .with("owner", theft.owner.clone())
         .with("key", holder.key())
         .with("revision", theft.revision)
-        .with("lease", theft.lease)
+        .with("on", Sentence::new(on).with("lease", theft.lease))
         .with("former", theft.former.clone())
         .with("former_lease", theft.former_lease);
     let finding = if theft.former_gone.is_some() {

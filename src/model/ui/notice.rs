@@ -2,7 +2,6 @@
 
 use std::fmt;
 
-use crate::domain::escape::escape;
 use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::write::{Write, WriteResult};
@@ -176,7 +175,7 @@ impl Landed {
         match self {
             Self::AtRevision(at) => Sentence::new("at revision {at}").with("at", revision(at)),
             Self::Between { asked, before, at } => Sentence::new(
-                "at revision {at}: of {asked} nothing is recorded, as it changed nothing that was watched; before is {before}",
+                "at revision {at}: nothing that is watched changed at {asked}; the one before is {before}",
             )
             .with("at", revision(at))
             .with("asked", revision(asked))
@@ -274,10 +273,8 @@ impl Notice {
             Self::NoLock(name) => Sentence::new("no lock `{name}`").with("name", name.clone()),
             Self::NothingToOpen => Sentence::new("no lock to open here"),
             Self::Theme(name) => Sentence::new("theme {name}").with("name", name.clone()),
-            Self::Dismissed => Sentence::new("dismissed: the history keeps it, and what happens anew is told again"),
-            Self::NothingToDismiss => {
-                Sentence::new("nothing in Attention is over: what is there goes when it is mended")
-            }
+            Self::Dismissed => Sentence::new("dismissed; it stays in the history and comes back if it happens again"),
+            Self::NothingToDismiss => Sentence::new("nothing to dismiss: what Attention shows goes when it is fixed"),
             Self::Landed(landed) => landed.sentence(),
             Self::Mouse(true) => Sentence::new("mouse on: click and scroll"),
             Self::Mouse(false) => Sentence::new("mouse left to the terminal: select text; m takes it back"),
@@ -362,57 +359,24 @@ fn text(value: impl fmt::Display) -> Value {
 
 /// What came of a write, in a few words.
 fn written(write: &Write, result: &WriteResult) -> Sentence {
-    // What is revoked, released, moved or disarmed; each is said in full, as languages order it.
     let what = match write {
-        Write::Revoke { lease } => text(lease),
-        Write::Release { lock, .. } => text(escape(lock)),
-        Write::MoveLeader { to } => text(to),
-        Write::Disarm(alarm) => text(alarm.kind.name()),
+        Write::Revoke { lease } => Sentence::new("revoke lease {lease}").with("lease", *lease),
+        Write::Release { lock, .. } => Sentence::new("release {lock}").with("lock", lock.clone()),
+        Write::MoveLeader { to } => Sentence::new("move the lead to {member}").with("member", text(to)),
+        Write::Disarm(alarm) => Sentence::new("disarm {alarm}").with("alarm", text(alarm.kind.name())),
     };
-    let words = match (result, write) {
-        // Not every call tells a revision.
-        (WriteResult::Done { revision, .. }, write) if revision.0 == 0 => match write {
-            Write::Revoke { .. } => "done: revoke lease {what}",
-            Write::Release { .. } => "done: release {what}",
-            Write::MoveLeader { .. } => "done: move the lead to {what}",
-            Write::Disarm(_) => "done: disarm {what}",
-        },
-        (WriteResult::Done { .. }, Write::Revoke { .. }) => "done: revoke lease {what}, at revision {revision}",
-        (WriteResult::Done { .. }, Write::Release { .. }) => "done: release {what}, at revision {revision}",
-        (WriteResult::Done { .. }, Write::MoveLeader { .. }) => "done: move the lead to {what}, at revision {revision}",
-        (WriteResult::Done { .. }, Write::Disarm(_)) => "done: disarm {what}, at revision {revision}",
-        (WriteResult::Changed { .. }, Write::Revoke { .. }) => "not done: revoke lease {what}: it changed before",
-        (WriteResult::Changed { .. }, Write::Release { .. }) => "not done: release {what}: it changed before",
-        (WriteResult::Changed { .. }, Write::MoveLeader { .. }) => {
-            "not done: move the lead to {what}: it changed before"
-        }
-        (WriteResult::Changed { .. }, Write::Disarm(_)) => "not done: disarm {what}: it changed before",
-        (WriteResult::Gone, Write::Revoke { .. }) => "not done: revoke lease {what}: it was gone already",
-        (WriteResult::Gone, Write::Release { .. }) => "not done: release {what}: it was gone already",
-        (WriteResult::Gone, Write::MoveLeader { .. }) => "not done: move the lead to {what}: it was gone already",
-        (WriteResult::Gone, Write::Disarm(_)) => "not done: disarm {what}: it was gone already",
-        (WriteResult::Refused { .. }, Write::Revoke { .. }) => "not done: revoke lease {what}: {why}",
-        (WriteResult::Refused { .. }, Write::Release { .. }) => "not done: release {what}: {why}",
-        (WriteResult::Refused { .. }, Write::MoveLeader { .. }) => "not done: move the lead to {what}: {why}",
-        (WriteResult::Refused { .. }, Write::Disarm(_)) => "not done: disarm {what}: {why}",
-        (WriteResult::NotSent { .. }, Write::Revoke { .. }) => "not sent: revoke lease {what}: {why}",
-        (WriteResult::NotSent { .. }, Write::Release { .. }) => "not sent: release {what}: {why}",
-        (WriteResult::NotSent { .. }, Write::MoveLeader { .. }) => "not sent: move the lead to {what}: {why}",
-        (WriteResult::NotSent { .. }, Write::Disarm(_)) => "not sent: disarm {what}: {why}",
-        (WriteResult::Unknown { .. }, Write::Revoke { .. }) => "UNKNOWN whether done: revoke lease {what}: {why}",
-        (WriteResult::Unknown { .. }, Write::Release { .. }) => "UNKNOWN whether done: release {what}: {why}",
-        (WriteResult::Unknown { .. }, Write::MoveLeader { .. }) => {
-            "UNKNOWN whether done: move the lead to {what}: {why}"
-        }
-        (WriteResult::Unknown { .. }, Write::Disarm(_)) => "UNKNOWN whether done: disarm {what}: {why}",
-    };
-    let said = Sentence::new(words).with("what", what);
+    let of = |words| Sentence::new(words).with("write", what);
     match result {
-        WriteResult::Done { revision, .. } => said.with("revision", text(revision)),
-        WriteResult::NotSent { why } | WriteResult::Refused { why } | WriteResult::Unknown { why } => {
-            said.with("why", text(why))
+        // Not every call tells a revision.
+        WriteResult::Done { revision, .. } if revision.0 == 0 => of("done: {write}"),
+        WriteResult::Done { revision, .. } => {
+            of("done: {write}, at revision {revision}").with("revision", text(revision))
         }
-        WriteResult::Changed { .. } | WriteResult::Gone => said,
+        WriteResult::Changed { .. } => of("not done: {write}: it changed before"),
+        WriteResult::Gone => of("not done: {write}: it was gone already"),
+        WriteResult::Refused { why } => of("not done: {write}: {why}").with("why", text(why)),
+        WriteResult::NotSent { why } => of("not sent: {write}: {why}").with("why", text(why)),
+        WriteResult::Unknown { why } => of("UNKNOWN whether done: {write}: {why}").with("why", text(why)),
     }
 }
 

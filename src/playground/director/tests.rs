@@ -10,6 +10,7 @@ use crate::playground::cast::DEMO;
 use crate::playground::scenario::{Wishes, library};
 use crate::playground::{Rehearsal, Summary};
 use crate::recipe::Belief;
+use crate::view::testing::english_left_of_expected;
 
 const AT: ClusterTime = ClusterTime(0);
 
@@ -175,6 +176,9 @@ fn every_scenario_keeps_what_it_promises_whatever_the_seed() {
     for scenario in library::all().unwrap() {
         for seed in seeds() {
             let summary = played(&scenario, seed, Duration::from_secs(20));
+            for said in summary.expectations.iter().flat_map(|expected| [&expected.text, &expected.evidence]) {
+                assert_eq!(english_left_of_expected(said), [""; 0], "{said}");
+            }
             let failed = summary.expectations.iter().filter(|expectation| !expectation.held);
             broken
                 .extend(failed.map(|failed| format!("{} {seed}: {}: {}", scenario.name, failed.text, failed.evidence)));

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use super::{Expectations, Rule, Strike, Wanted};
+use super::{Expectations, PHRASES, Rule, Strike, Wanted};
 use crate::domain::Key;
 use crate::domain::play::{ClientId, Expected, Happening, Moment};
 use crate::domain::raft::{ClusterTime, NodeId, RaftPicture};
 use crate::playground::{Cast, Habits, LockOf, Tally};
 use crate::recipe::Kind;
+use crate::view::testing::english_left_of_expected;
 
 pub(in crate::playground) struct Run {
     expectations: Expectations,
@@ -40,15 +41,7 @@ impl Run {
     }
 
     fn with(words: &str, clients: impl Iterator<Item = Habits>) -> Self {
-        let cast = Cast {
-            scenario: "test".into(),
-            summary: "a test".into(),
-            summary_zh: String::new(),
-            lock: LockOf::Queue(Key::from(LOCK)),
-            prefix: Key::from("/run/"),
-            clients: (1..).map(ClientId).zip(clients).collect(),
-            resources: Vec::new(),
-        };
+        let cast = cast(Key::from(LOCK), clients);
         let wanted = Wanted { text: words.into(), lock: None, rule: Rule::read(words).unwrap() };
         let mut run = Self { expectations: Expectations::new(&[wanted], &cast), now: ClusterTime(0) };
         for (client, habits) in cast.clients {
@@ -93,8 +86,36 @@ impl Run {
         let mut expected = self.expectations.stand(&Tally::default(), self.now);
         let Expected { held, evidence, .. } = expected.remove(0);
         assert!(!evidence.is_empty());
+        assert_eq!(english_left_of_expected(&evidence), [""; 0], "{evidence}");
         (held, evidence)
     }
+}
+
+fn cast(lock: Key, clients: impl Iterator<Item = Habits>) -> Cast {
+    Cast {
+        scenario: "test".into(),
+        summary: "a test".into(),
+        summary_zh: String::new(),
+        lock: LockOf::Queue(lock),
+        prefix: Key::from("/run/"),
+        clients: (1..).map(ClientId).zip(clients).collect(),
+        resources: Vec::new(),
+    }
+}
+
+/// What everything that can be expected says of what was counted of this lock. All of it has to
+/// have its words in Chinese.
+pub(in crate::playground) fn said_of(tally: &Tally, lock: &Key) -> Vec<String> {
+    let wanted = PHRASES.iter().map(|phrase| {
+        let text = phrase.example();
+        Wanted { lock: None, rule: Rule::read(&text).unwrap(), text }
+    });
+    let wanted: Vec<Wanted> = wanted.collect();
+    let stands = Expectations::new(&wanted, &cast(lock.clone(), std::iter::empty())).stand(tally, ClusterTime(0));
+    for said in stands.iter().flat_map(|expected| [&expected.text, &expected.evidence]) {
+        assert_eq!(english_left_of_expected(said), [""; 0], "{said}");
+    }
+    stands.into_iter().map(|expected| expected.evidence).collect()
 }
 
 /// Whether it is known to be so.

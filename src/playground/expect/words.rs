@@ -277,6 +277,19 @@ impl Rule {
 }
 
 impl Phrase {
+    /// The sentence with something in its gap.
+    #[cfg(test)]
+    pub fn example(&self) -> String {
+        let filled = |word| match word {
+            "N" => "3",
+            "X" => "1.5",
+            "T" => "2s",
+            "RESOURCE" | "LOCK" => "ledger",
+            word => word,
+        };
+        self.pattern.split(' ').map(filled).collect::<Vec<_>>().join(" ")
+    }
+
     /// What stands in the gap when the other words are the sentence's; empty without a gap.
     fn gap<'a>(&self, said: &[&'a str]) -> Option<&'a str> {
         let mut gap = "";
@@ -332,18 +345,11 @@ mod tests {
     #[test]
     fn every_phrase_is_read_and_none_hides_another() {
         for phrase in PHRASES {
-            let filled = |word: &str| match word {
-                "N" => "3".to_owned(),
-                "X" => "1.5".to_owned(),
-                "T" => "2s".to_owned(),
-                "RESOURCE" | "LOCK" => "ledger".to_owned(),
-                word => word.to_owned(),
-            };
-            let said: Vec<String> = phrase.pattern.split(' ').map(filled).collect();
-            let words: Vec<&str> = said.iter().map(String::as_str).collect();
+            let said = phrase.example();
+            let words: Vec<&str> = said.split(' ').collect();
             let fits = PHRASES.iter().filter(|other| other.gap(&words).is_some()).count();
             assert_eq!(fits, 1, "{}", phrase.pattern);
-            assert!(Rule::read(&said.join(" ")).is_ok(), "{}", phrase.pattern);
+            assert!(Rule::read(&said).is_ok(), "{}", phrase.pattern);
         }
         assert_eq!(read("handoffs >= 5"), Ok(Rule::Handoffs(5)));
         assert_eq!(read("  fairness  >= 0.9 "), Ok(Rule::Fairness(Thousandths(900))));

@@ -8,6 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
+use crate::domain::WordError;
 use crate::domain::play::{Order, Whom, order};
 use crate::domain::raft::{Fault, NodeId, fault};
 use crate::nearest;
@@ -64,13 +65,13 @@ pub enum DeedError {
     },
     /// It is no order.
     #[error(transparent)]
-    Order(#[from] order::OrderError),
+    Order(WordError),
     /// It is no fault.
     #[error(
         "{0}; a node can also be `leader`, `follower`, `follower-2`, `killed`, `paused`, `member of holder` or \
          `member of client-1`"
     )]
-    Fault(#[from] fault::FaultError),
+    Fault(WordError),
 }
 
 /// All that can be done, for a message.
@@ -96,8 +97,8 @@ impl FromStr for Deed {
         let (first, second) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
         let (is_order, is_fault) = (order::Word::find(first).is_some(), fault::Word::find(first).is_some());
         match (is_order, is_fault) {
-            (true, true) if is_about_clients(second) => Ok(Self::Order(line.parse()?)),
-            (true, false) => Ok(Self::Order(line.parse()?)),
+            (true, true) if is_about_clients(second) => line.parse().map(Self::Order).map_err(DeedError::Order),
+            (true, false) => line.parse().map(Self::Order).map_err(DeedError::Order),
             (_, true) => FaultLine::read(line).map(Self::Fault),
             (false, false) => {
                 let known = order::WORDS.iter().map(|word| word.name);
@@ -139,7 +140,8 @@ impl FaultLine {
             number += 1;
             let any = NodeId(u64::MAX - number);
             Some(if let NodeWord::Node(node) = node { node } else { any })
-        })?;
+        })
+        .map_err(DeedError::Fault)?;
         Ok(line)
     }
 
@@ -147,7 +149,7 @@ impl FaultLine {
     ///
     /// # Errors
     /// When it is no fault with them, such as a cut between a node and itself.
-    pub fn fault(&self, mut node: impl FnMut(NodeWord) -> Option<NodeId>) -> Result<Option<Fault>, fault::FaultError> {
+    pub fn fault(&self, mut node: impl FnMut(NodeWord) -> Option<NodeId>) -> Result<Option<Fault>, WordError> {
         let mut line = String::new();
         for token in &self.0 {
             let word = match token {

@@ -83,7 +83,8 @@ const FORMS: &[&str] = &[
     // Turns.
     "{n} of {m} out of turn; {first}",
     "{n} of {m} holders were looked up in the store's history: each was the oldest",
-    "{n} times in {m}; {first}",
+    "{n} time in {holds}; {first}",
+    "{n} times in {holds}; {first}",
     "{holds}, none began while another client believed it held",
     "{n} of {clients} held it, {times} in all; not {client} and {m} more",
     "{n} of {clients} held it, {times} in all; not {client}",
@@ -193,14 +194,7 @@ mod tests {
     #[test]
     fn all_that_can_be_expected_is_said_in_chinese() {
         for phrase in PHRASES {
-            let filled = |word: &str| match word {
-                "N" => "3".to_owned(),
-                "X" => "1.5".to_owned(),
-                "T" => "2s".to_owned(),
-                "RESOURCE" | "LOCK" => "ledger".to_owned(),
-                word => word.to_owned(),
-            };
-            let english = phrase.pattern.split(' ').map(filled).collect::<Vec<_>>().join(" ");
+            let english = phrase.example();
             for english in [english.clone(), format!("{english} (line)")] {
                 let words = chinese(&english).replace("ledger", "").replace("line", "").replace("2s", "");
                 assert!(!words.contains(|char: char| char.is_ascii_alphabetic()), "{english}: {words}");
@@ -222,8 +216,8 @@ mod tests {
             ("3 of 12 holds", "12 次持有中有 3 次"),
             ("12 handoffs of /a of b", "/a of b 有 12 次交接"),
             (
-                "1 times in 5; /a at 3.000 s: client-1 (revision 5) while client-2 (revision 3) believed it held",
-                "5 次中有 1 次；/a 在 3.000 s：client-1（修订号 5）拿到时 client-2（修订号 3）仍以为自己持有",
+                "1 time in 5 holds; /a at 3.000 s: client-1 (revision 5) while client-2 (revision 3) believed it held",
+                "5 次持有中有 1 次；/a 在 3.000 s：client-1（修订号 5）拿到时 client-2（修订号 3）仍以为自己持有",
             ),
             ("nothing that anybody says", "nothing that anybody says"),
         ] {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use crate::domain::sentence::Piece;
-use crate::domain::{Millis, Sentence, Value};
+use crate::domain::{Lang, Millis, Sentence, Value};
 use crate::{lang, say};
 
 use super::{bytes, duration, escape, escape_text, grouped, quantity};
@@ -20,6 +20,11 @@ pub fn sentence(sentence: &Sentence) -> String {
             Piece::Value(value) => said(value),
         })
         .collect()
+}
+
+/// The same in English, as the log has it.
+pub fn in_english(told: &Sentence) -> String {
+    lang::within(Lang::English, || sentence(told))
 }
 
 /// The clauses of a verdict as one sentence.
@@ -126,6 +131,19 @@ mod tests {
             .with("ttl", Millis(42_900))
             .with("revision", crate::domain::Revision(84_213));
         assert_eq!(sentence(&said), r"/q\x1b[2J: 1,200 waiters, a, b, c\x1b and 1 more, 42s at 84,213");
+    }
+
+    #[test]
+    fn a_long_circle_is_said_in_the_language_of_who_reads_it() {
+        let keys = ["a", "b", "c", "d", "e"].map(crate::domain::Key::from).into();
+        let circle = Sentence::new("{clients} wait in a circle: {locks}")
+            .with("clients", Value::Count(5, "client"))
+            .with("locks", Value::Circle(keys));
+        assert_eq!(sentence(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
+        lang::within(Lang::Chinese, || {
+            assert_eq!(sentence(&circle), "5 个客户端互相等成一圈：a -> b -> c -> 还有 2 -> a");
+            assert_eq!(in_english(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
+        });
     }
 
     #[test]

@@ -10,9 +10,9 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::{Ill, Order, Whom};
-use crate::domain::Sentence;
 use crate::domain::measure::{Length, length};
 use crate::domain::play::ClientId;
+use crate::domain::words::{self, Said, WordError};
 
 /// The longest time that an order can speak of.
 pub const LONGEST: Duration = Duration::from_hours(24);
@@ -24,88 +24,23 @@ pub const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
 pub const MOST_ADDED: u16 = 1000;
 
 /// A word that asks for an order.
-#[derive(Clone, Copy, Debug)]
-pub struct Word {
-    /// The word itself.
-    pub name: &'static str,
-    /// What follows it, for the help.
-    pub arguments: &'static str,
-    /// What it does, as a sentence without its full stop.
-    pub help: &'static str,
-    takes: Takes,
-}
+pub type Word = words::Word<Takes>;
 
 /// What follows a word.
 #[derive(Clone, Copy, Debug)]
-enum Takes {
+pub enum Takes {
+    /// Whom it is about.
     Whom(Ill),
+    /// Whom it is about, and a length from this one on.
     WhomAndLength(Duration, fn(Duration) -> Ill),
+    /// Whom it is about, and milliseconds with a sign.
     WhomAndOffset(fn(i64) -> Ill),
+    /// A number.
     Count(fn(u16) -> Order),
 }
 
-/// Why a line asks for no order. The message quotes what was said and tells what could be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum OrderError {
-    /// Nothing is called that.
-    Unknown {
-        /// The first word of the line.
-        word: String,
-    },
-    /// Something has to follow the word.
-    Missing {
-        /// The word.
-        word: &'static str,
-        /// What has to follow it.
-        wanted: &'static str,
-    },
-    /// What follows the word is not what it takes.
-    Argument {
-        /// The word.
-        word: &'static str,
-        /// What has to follow it.
-        wanted: &'static str,
-        /// What does.
-        said: String,
-    },
-    /// More was said than the word takes.
-    TooMuch {
-        /// The word.
-        word: &'static str,
-        /// What is too much.
-        said: String,
-    },
-}
-
-impl OrderError {
-    /// The message, with what was said apart from its words.
-    pub fn sentence(&self) -> Sentence {
-        match self {
-            Self::Unknown { word } => {
-                Sentence::new("no order `{word}`; there are {known}").with("word", word.clone()).with("known", names())
-            }
-            Self::Missing { word, wanted } => {
-                Sentence::new("`{name}` wants {wanted}").with("name", (*word).to_owned()).with("wanted", *wanted)
-            }
-            Self::Argument { word, wanted, said } => Sentence::new("`{name}` wants {wanted}, not `{said}`")
-                .with("name", (*word).to_owned())
-                .with("wanted", *wanted)
-                .with("said", said.clone()),
-            Self::TooMuch { word, said } => Sentence::new("`{name}` takes nothing more, not `{said}`")
-                .with("name", (*word).to_owned())
-                .with("said", said.clone()),
-        }
-    }
-}
-
-impl fmt::Display for OrderError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sentence().fmt(f)
-    }
-}
-
 const fn word(name: &'static str, arguments: &'static str, help: &'static str, takes: Takes) -> Word {
-    Word { name, arguments, help, takes }
+    Word::new(name, arguments, help, takes)
 }
 
 /// All words, in the order of the help.
@@ -134,12 +69,6 @@ pub const WORDS: &[Word] = &[
     word("add", "COUNT", "Let so many clients more take part", Takes::Count(Order::Add)),
 ];
 
-/// The names of all words, for a message.
-fn names() -> String {
-    let names: Vec<&str> = WORDS.iter().map(|word| word.name).collect();
-    names.join(", ")
-}
-
 const WHOM: &str = "a client such as client-1, holder or waiter";
 const A_LENGTH: &str = "a length from 10ms to 24h such as 500ms or 12s";
 const ANY_LENGTH: &str = "a length up to 24h such as 500ms or 12s";
@@ -156,55 +85,33 @@ impl Word {
     pub const fn takes_whom(&self) -> bool {
         !matches!(self.takes, Takes::Count(_))
     }
+}
 
-    /// Reads what follows the word.
-    fn read(&self, rest: &str) -> Result<Order, OrderError> {
-        let mut said = rest.split_whitespace();
-        let word = self.name;
-        let mut next = |wanted: &'static str| said.next().ok_or(OrderError::Missing { word, wanted });
-        let wrong = |wanted: &'static str, said: &str| OrderError::Argument { word, wanted, said: said.to_owned() };
-        let mut whom = || {
-            let said = next(WHOM)?;
-            said.parse().map_err(|UnknownWhom| wrong(WHOM, said))
-        };
-        let order = match self.takes {
-            Takes::Whom(ill) => Order::Client(whom()?, ill),
-            Takes::WhomAndLength(least, make) => {
-                let whom = whom()?;
-                let wanted = if least.is_zero() { ANY_LENGTH } else { A_LENGTH };
-                let said = next(wanted)?;
-                let length = length(said).filter(|length| (least..=LONGEST).contains(length));
-                Order::Client(whom, make(length.ok_or_else(|| wrong(wanted, said))?))
-            }
-            Takes::WhomAndOffset(make) => {
-                let whom = whom()?;
-                let said = next(AN_OFFSET)?;
-                Order::Client(whom, make(offset(said).ok_or_else(|| wrong(AN_OFFSET, said))?))
-            }
-            Takes::Count(make) => {
-                let said = next(A_COUNT)?;
-                let count = said.parse().ok().filter(|count| (1..=MOST_ADDED).contains(count));
-                make(count.ok_or_else(|| wrong(A_COUNT, said))?)
-            }
-        };
-        match said.next() {
-            None => Ok(order),
-            Some(said) => Err(OrderError::TooMuch { word, said: said.to_owned() }),
+/// Reads what follows a word.
+fn read(takes: &Takes, said: &mut Said<'_>) -> Result<Order, WordError> {
+    let whom = |said: &mut Said<'_>| said.take(WHOM, |name| name.parse().ok());
+    Ok(match takes {
+        Takes::Whom(ill) => Order::Client(whom(said)?, *ill),
+        Takes::WhomAndLength(least, make) => {
+            let whom = whom(said)?;
+            let wanted = if least.is_zero() { ANY_LENGTH } else { A_LENGTH };
+            let length = |said: &str| length(said).filter(|length| (*least..=LONGEST).contains(length));
+            Order::Client(whom, make(said.take(wanted, length)?))
         }
-    }
+        Takes::WhomAndOffset(make) => Order::Client(whom(said)?, make(said.take(AN_OFFSET, offset)?)),
+        Takes::Count(make) => {
+            let count = |said: &str| said.parse().ok().filter(|count| (1..=MOST_ADDED).contains(count));
+            make(said.take(A_COUNT, count)?)
+        }
+    })
 }
 
 impl FromStr for Order {
-    type Err = OrderError;
+    type Err = WordError;
 
     /// Reads one line. Words are parted by white space.
-    fn from_str(line: &str) -> Result<Self, OrderError> {
-        let line = line.trim();
-        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        match Word::find(name) {
-            Some(word) => word.read(rest),
-            None => Err(OrderError::Unknown { word: name.to_owned() }),
-        }
+    fn from_str(line: &str) -> Result<Self, WordError> {
+        words::read(line, "order", WORDS, read)
     }
 }
 
@@ -279,8 +186,8 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> Result<Order, String> {
-        line.parse().map_err(|error: OrderError| error.to_string())
+    fn parsed(line: &str) -> Result<Order, String> {
+        line.parse().map_err(|error: WordError| error.to_string())
     }
 
     #[test]
@@ -302,7 +209,7 @@ mod tests {
         ];
         assert_eq!(lines.len(), WORDS.len());
         for ((line, order), word) in lines.into_iter().zip(WORDS) {
-            assert_eq!(read(line).as_ref(), Ok(&order), "{line}");
+            assert_eq!(parsed(line).as_ref(), Ok(&order), "{line}");
             assert_eq!(order.to_string(), line);
             assert_eq!(line.split(' ').next(), Some(word.name));
         }
@@ -317,7 +224,7 @@ mod tests {
             ("skew client-1 +200ms", Ill::Skew(200)),
             ("skew client-1 0s", Ill::Skew(0)),
         ] {
-            assert_eq!(read(line), Ok(Order::Client(one, ill)), "{line}");
+            assert_eq!(parsed(line), Ok(Order::Client(one, ill)), "{line}");
         }
     }
 
@@ -339,9 +246,9 @@ mod tests {
             ("add 0", "`add` wants a number from 1 to 1000, not `0`"),
             ("add 1001", "`add` wants a number from 1 to 1000, not `1001`"),
         ] {
-            assert_eq!(read(line), Err(message.into()), "{line}");
+            assert_eq!(parsed(line), Err(message.into()), "{line}");
         }
-        let unknown = read("frob client-1").unwrap_err();
+        let unknown = parsed("frob client-1").unwrap_err();
         assert!(unknown.starts_with("no order `frob`; there are pause, resume, crash, "), "{unknown}");
         assert!(unknown.ends_with(", remove, add"), "{unknown}");
     }
@@ -386,7 +293,7 @@ mod tests {
 
         #[test]
         fn no_line_is_too_odd_to_be_refused(line in "\\PC{0,40}") {
-            let _: Result<Order, OrderError> = line.parse();
+            let _: Result<Order, WordError> = line.parse();
         }
     }
 }

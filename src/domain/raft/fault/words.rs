@@ -7,103 +7,38 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::Fault;
-use crate::domain::Sentence;
 use crate::domain::measure::{Decimal, Length, decimal, length};
 use crate::domain::raft::{NodeId, Speed};
+use crate::domain::words::{self, Said, WordError};
 
 /// The longest delay of messages: ten times as long as a request waits for its answer.
 pub const LONGEST_DELAY: Duration = Duration::from_mins(1);
 
 /// A word that asks for a fault.
-#[derive(Clone, Copy, Debug)]
-pub struct Word {
-    /// The word itself.
-    pub name: &'static str,
-    /// What follows it, for the help; empty when nothing does.
-    pub arguments: &'static str,
-    /// What it does, as a sentence without its full stop.
-    pub help: &'static str,
-    /// How many words follow it, and which.
-    takes: Takes,
-}
+pub type Word = words::Word<Takes>;
 
 /// What follows a word.
 #[derive(Clone, Copy, Debug)]
-enum Takes {
+pub enum Takes {
+    /// Nothing.
     Nothing(Fault),
+    /// A node.
     Node(fn(NodeId) -> Fault),
+    /// Two nodes.
     Nodes(fn(NodeId, NodeId) -> Fault),
+    /// A length.
     Length(fn(Duration) -> Fault),
+    /// A percentage.
     Percent(fn(u16) -> Fault),
+    /// A factor.
     Speed(fn(Speed) -> Fault),
+    /// `on` or `off`.
     Switch(fn(bool) -> Fault),
 }
 
-/// Why a line asks for no fault. The message quotes what was said and tells what could be.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum FaultError {
-    /// Nothing is called that.
-    Unknown {
-        /// The first word of the line.
-        word: String,
-    },
-    /// Something has to follow the word.
-    Missing {
-        /// The word.
-        word: &'static str,
-        /// What has to follow it.
-        wanted: &'static str,
-    },
-    /// What follows the word is not what it takes.
-    Argument {
-        /// The word.
-        word: &'static str,
-        /// What has to follow it.
-        wanted: &'static str,
-        /// What does.
-        said: String,
-    },
-    /// More was said than the word takes.
-    TooMuch {
-        /// The word.
-        word: &'static str,
-        /// What is too much.
-        said: String,
-    },
-}
-
-impl FaultError {
-    /// The message, with what was said apart from its words.
-    pub fn sentence(&self) -> Sentence {
-        match self {
-            Self::Unknown { word } => {
-                Sentence::new("no fault `{word}`; there are {known}").with("word", word.clone()).with("known", names())
-            }
-            Self::Missing { word, wanted } => {
-                Sentence::new("`{name}` wants {wanted}").with("name", (*word).to_owned()).with("wanted", *wanted)
-            }
-            Self::Argument { word, wanted, said } => Sentence::new("`{name}` wants {wanted}, not `{said}`")
-                .with("name", (*word).to_owned())
-                .with("wanted", *wanted)
-                .with("said", said.clone()),
-            Self::TooMuch { word, said } => Sentence::new("`{name}` takes nothing more, not `{said}`")
-                .with("name", (*word).to_owned())
-                .with("said", said.clone()),
-        }
-    }
-}
-
-impl fmt::Display for FaultError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.sentence().fmt(f)
-    }
-}
-
 const fn word(name: &'static str, arguments: &'static str, help: &'static str, takes: Takes) -> Word {
-    Word { name, arguments, help, takes }
+    Word::new(name, arguments, help, takes)
 }
 
 /// All words, in the order of the help.
@@ -132,12 +67,6 @@ pub const WORDS: &[Word] = &[
     ),
 ];
 
-/// The names of all words, for a message.
-fn names() -> String {
-    let names: Vec<&str> = WORDS.iter().map(|word| word.name).collect();
-    names.join(", ")
-}
-
 impl Word {
     /// The word of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
@@ -156,53 +85,36 @@ impl Word {
             _ => &[],
         }
     }
+}
 
-    /// Reads what follows the word.
-    fn read(&self, rest: &str) -> Result<Fault, FaultError> {
-        let mut said = rest.split_whitespace();
-        let word = self.name;
-        let mut next = |wanted: &'static str| said.next().ok_or(FaultError::Missing { word, wanted });
-        let wrong = |wanted: &'static str, said: &str| FaultError::Argument { word, wanted, said: said.to_owned() };
-        let fault = match self.takes {
-            Takes::Nothing(fault) => fault,
-            Takes::Node(make) => {
-                let said = next(A_NODE)?;
-                make(node(said).ok_or_else(|| wrong(A_NODE, said))?)
-            }
-            Takes::Nodes(make) => {
-                let (first, second) = (next(TWO_NODES)?, next(TWO_NODES)?);
-                let one = node(first).ok_or_else(|| wrong(TWO_NODES, first))?;
-                let other = node(second).filter(|&other| other != one).ok_or_else(|| wrong(TWO_NODES, second))?;
-                make(one, other)
-            }
-            Takes::Length(make) => {
-                let said = next(A_LENGTH)?;
-                let length = length(said).filter(|&length| length <= LONGEST_DELAY);
-                make(length.ok_or_else(|| wrong(A_LENGTH, said))?)
-            }
-            Takes::Percent(make) => {
-                let said = next(A_PERCENTAGE)?;
-                let thousandths = decimal(said.strip_suffix('%').unwrap_or(said), 1).filter(|&part| part <= 1_000);
-                let thousandths = thousandths.and_then(|part| u16::try_from(part).ok());
-                make(thousandths.ok_or_else(|| wrong(A_PERCENTAGE, said))?)
-            }
-            Takes::Speed(make) => {
-                let said = next(A_FACTOR)?;
-                let thousandths = decimal(said, 3).and_then(|part| u32::try_from(part).ok()).map(Speed);
-                let speed = thousandths.filter(|speed| (Speed::SLOWEST..=Speed::FASTEST).contains(speed));
-                make(speed.ok_or_else(|| wrong(A_FACTOR, said))?)
-            }
-            Takes::Switch(make) => make(match next(A_SWITCH)? {
-                "on" => true,
-                "off" => false,
-                other => return Err(wrong(A_SWITCH, other)),
-            }),
-        };
-        match said.next() {
-            None => Ok(fault),
-            Some(said) => Err(FaultError::TooMuch { word, said: said.to_owned() }),
+/// Reads what follows a word.
+fn read(takes: &Takes, said: &mut Said<'_>) -> Result<Fault, WordError> {
+    Ok(match takes {
+        Takes::Nothing(fault) => *fault,
+        Takes::Node(make) => make(said.take(A_NODE, node)?),
+        Takes::Nodes(make) => {
+            let (first, second) = (said.next(TWO_NODES)?, said.next(TWO_NODES)?);
+            let one = node(first).ok_or_else(|| said.wrong(TWO_NODES, first))?;
+            let other = node(second).filter(|&other| other != one).ok_or_else(|| said.wrong(TWO_NODES, second))?;
+            make(one, other)
         }
-    }
+        Takes::Length(make) => {
+            make(said.take(A_LENGTH, |said| length(said).filter(|&length| length <= LONGEST_DELAY))?)
+        }
+        Takes::Percent(make) => make(said.take(A_PERCENTAGE, |said| {
+            let thousandths = decimal(said.strip_suffix('%').unwrap_or(said), 1).filter(|&part| part <= 1_000);
+            thousandths.and_then(|part| u16::try_from(part).ok())
+        })?),
+        Takes::Speed(make) => make(said.take(A_FACTOR, |said| {
+            let thousandths = decimal(said, 3).and_then(|part| u32::try_from(part).ok()).map(Speed);
+            thousandths.filter(|speed| (Speed::SLOWEST..=Speed::FASTEST).contains(speed))
+        })?),
+        Takes::Switch(make) => make(said.take(A_SWITCH, |said| match said {
+            "on" => Some(true),
+            "off" => Some(false),
+            _ => None,
+        })?),
+    })
 }
 
 const A_NODE: &str = "a node such as n1";
@@ -213,25 +125,20 @@ const A_FACTOR: &str = "a factor from 0.05 to 4";
 const A_SWITCH: &str = "on or off";
 
 impl FromStr for Fault {
-    type Err = FaultError;
+    type Err = WordError;
 
     /// Reads one line. Words are parted by white space.
-    fn from_str(line: &str) -> Result<Self, FaultError> {
-        let line = line.trim();
-        let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-        match Word::find(name) {
-            Some(word) => word.read(rest),
-            None => Err(FaultError::Unknown { word: name.to_owned() }),
-        }
+    fn from_str(line: &str) -> Result<Self, WordError> {
+        words::read(line, "fault", WORDS, read)
     }
 }
 
 impl FromStr for NodeId {
-    type Err = FaultError;
+    type Err = WordError;
 
     /// Reads a node's name, such as `n2`.
-    fn from_str(name: &str) -> Result<Self, FaultError> {
-        node(name).ok_or_else(|| FaultError::Argument { word: "node", wanted: A_NODE, said: name.to_owned() })
+    fn from_str(name: &str) -> Result<Self, WordError> {
+        node(name).ok_or_else(|| WordError::argument("node", A_NODE, name))
     }
 }
 
@@ -273,8 +180,8 @@ mod tests {
 
     use super::*;
 
-    fn read(line: &str) -> Result<Fault, String> {
-        line.parse().map_err(|error: FaultError| error.to_string())
+    fn parsed(line: &str) -> Result<Fault, String> {
+        line.parse().map_err(|error: WordError| error.to_string())
     }
 
     #[test]
@@ -301,7 +208,7 @@ mod tests {
         ];
         assert_eq!(lines.len(), WORDS.len());
         for ((line, fault), word) in lines.into_iter().zip(WORDS) {
-            assert_eq!(read(line), Ok(fault), "{line}");
+            assert_eq!(parsed(line), Ok(fault), "{line}");
             assert_eq!(fault.to_string(), line);
             assert_eq!(line.split(' ').next(), Some(word.name));
         }
@@ -320,7 +227,7 @@ mod tests {
             ("speed 0.05", Fault::Speed(Speed::SLOWEST)),
             ("kill n12", Fault::Kill(NodeId(12))),
         ] {
-            assert_eq!(read(line), Ok(fault), "{line}");
+            assert_eq!(parsed(line), Ok(fault), "{line}");
         }
     }
 
@@ -348,9 +255,9 @@ mod tests {
             ("prevote yes", "`prevote` wants on or off, not `yes`"),
             ("step 2", "`step` takes nothing more, not `2`"),
         ] {
-            assert_eq!(read(line), Err(message.into()), "{line}");
+            assert_eq!(parsed(line), Err(message.into()), "{line}");
         }
-        let unknown = read("frob n1").unwrap_err();
+        let unknown = parsed("frob n1").unwrap_err();
         assert!(unknown.starts_with("no fault `frob`; there are kill, start, pause, "), "{unknown}");
         assert!(unknown.ends_with(", prevote, checkquorum"), "{unknown}");
     }
@@ -389,7 +296,7 @@ mod tests {
 
         #[test]
         fn no_line_is_too_odd_to_be_refused(line in "\\PC{0,40}") {
-            let _: Result<Fault, FaultError> = line.parse();
+            let _: Result<Fault, WordError> = line.parse();
         }
     }
 }
