@@ -23,10 +23,11 @@ fn what_is_found_decides_how_it_ends_whether_somebody_reads_it_or_not() {
     store.join("/jobs/calm", 0x1000, 60);
     let doctor = || on(&cluster, ["--prefix", "/jobs/", "doctor"]);
     doctor().run().expect(0);
-    // Put again without its lease it stays for ever, and blocks whoever waits.
-    store.join("/jobs/stuck", 0x2000, 60);
-    store.join("/jobs/stuck", 0x3000, 60);
-    store.put("/jobs/stuck/2000", "", 0);
+    // Put again without its lease it stays for ever, and blocks whoever waits. One look takes it for
+    // a key of the lock by the length of the id that it is named by.
+    store.join("/jobs/stuck", 0x694d_8225_4d5f_a305, 60);
+    store.join("/jobs/stuck", 0x694d_8225_4d5f_a307, 60);
+    store.put("/jobs/stuck/694d82254d5fa305", "", 0);
     let ended = doctor().run().expect(8);
     assert!(ended.text().contains("holder-without-lease"), "{}", ended.text());
     let mut unread = doctor().start();
