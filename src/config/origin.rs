@@ -237,7 +237,7 @@ mod tests {
     fn what_is_said_reads_as_what_was_meant() {
         let said = file("dial-timeout = \"1m30s\"\nkeepalive-time = \"500ms\"").said();
         let again: String =
-            said.iter().flat_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?))).collect();
+            said.iter().filter_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?))).collect();
         assert_eq!(file(&again).said(), said);
     }
 }
