@@ -7,21 +7,28 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
-use lockscope::domain::play::order;
+use lockscope::domain::play::{Belief, Step, order};
 use lockscope::domain::raft::fault;
 use lockscope::input::Screen;
 use lockscope::input::command::COMMANDS;
 use lockscope::input::keymap::{BINDINGS, Context};
 use lockscope::lang;
+use lockscope::model::cluster::Role;
 use lockscope::model::findings::RULES;
 use proc_macro2::{TokenStream, TokenTree};
 use syn::visit::{self, Visit};
+
+/// Functions and constants of `view` whose texts are looked up where they are drawn.
+const LOOKED_UP: [&str; 9] =
+    ["cause_word", "FIRST", "LEGEND", "PLAY", "PLAYED", "PLAYGROUND", "REAL", "TOLD", "UNTOLD"];
 
 /// The texts of a source file, and its other string literals.
 #[derive(Default)]
 struct Texts {
     /// What is said: it has to be in the catalogue.
     said: BTreeSet<String>,
+    /// Those of [`LOOKED_UP`] that it has.
+    looked_up: BTreeSet<String>,
     /// All literals: what is in the catalogue has to be one of these.
     literals: BTreeSet<String>,
 }
@@ -31,6 +38,19 @@ impl Texts {
         let mut texts = Self::default();
         texts.visit_file(&syn::parse_file(source).unwrap());
         texts
+    }
+
+    /// The literals of something that is looked up are said.
+    fn look_up(&mut self, name: &syn::Ident, visit: impl FnOnce(&mut Self)) {
+        let name = name.to_string();
+        if !LOOKED_UP.contains(&name.as_str()) {
+            return visit(self);
+        }
+        let mut own = Self::default();
+        visit(&mut own);
+        self.looked_up.insert(name);
+        self.said.extend(own.literals.iter().cloned().chain(own.said));
+        self.literals.extend(own.literals);
     }
 
     fn say(&mut self, argument: Option<&syn::Expr>) {
@@ -87,6 +107,14 @@ impl<'a> Visit<'a> for Texts {
         if !is_test(&module.attrs) {
             visit::visit_item_mod(self, module);
         }
+    }
+
+    fn visit_item_fn(&mut self, function: &'a syn::ItemFn) {
+        self.look_up(&function.sig.ident, |texts| visit::visit_item_fn(texts, function));
+    }
+
+    fn visit_item_const(&mut self, constant: &'a syn::ItemConst) {
+        self.look_up(&constant.ident, |texts| visit::visit_item_const(texts, constant));
     }
 
     fn visit_attribute(&mut self, _: &'a syn::Attribute) {}
@@ -170,7 +198,12 @@ fn of_tables() -> BTreeSet<&'static str> {
     let faults = fault::WORDS.iter().map(|word| word.help);
     let orders = order::WORDS.iter().map(|word| word.help);
     let reasons = RULES.iter().map(|rule| rule.why);
-    help.chain(hints).chain(titles).chain(tabs).chain(commands).chain(faults).chain(orders).chain(reasons).collect()
+    let roles = [Role::Leader, Role::Follower, Role::Learner, Role::Unreachable, Role::Unknown].map(Role::name);
+    let beliefs = [Belief::Idle, Belief::Waiting, Belief::Holding, Belief::Lost].map(Belief::name);
+    let steps = [Step::Prepare, Step::Heartbeat, Step::Put, Step::Compare, Step::Watch, Step::Work, Step::Release];
+    let words = roles.into_iter().chain(beliefs).chain(steps.map(Step::name));
+    let tables = help.chain(hints).chain(titles).chain(tabs).chain(commands).chain(faults).chain(orders);
+    tables.chain(reasons).chain(words).collect()
 }
 
 /// The values of a text: the names in braces.
@@ -197,10 +230,12 @@ fn has_words(text: &str) -> bool {
 fn every_text_is_in_the_catalogue() {
     let known: BTreeSet<String> = lang::entries().map(|(_, english, _)| english).collect();
     let mut missing: Vec<String> = Vec::new();
+    let mut looked_up = BTreeSet::new();
     // What commands print is for scripts, too: only what they `say!` is in other languages.
     for (file, texts) in sources().into_iter().filter(|(file, _)| !file.contains("/src/cli/")) {
         // Fields of a value are decoded for whoever reads the value, on screens and in JSON alike.
         let is_decoded = file.contains("/src/layout/value/");
+        looked_up.extend(texts.looked_up);
         let of_rules = file.contains("/model/findings/") || file.ends_with("/model/verdict.rs");
         // A rule chooses among sentences before it makes one of them.
         let chosen = texts.literals.iter().filter(|text| of_rules && text.contains('{') && !text.contains("{}"));
@@ -210,6 +245,7 @@ fn every_text_is_in_the_catalogue() {
     }
     missing
         .extend(of_tables().into_iter().filter(|text| !known.contains(*text)).map(|text| format!("table: {text:?}")));
+    assert_eq!(looked_up, BTreeSet::from(LOOKED_UP.map(String::from)), "all of them are in the sources");
     missing.sort();
     missing.dedup();
     assert!(missing.is_empty(), "assets/lang/zh/ lacks {} texts:\n{}", missing.len(), missing.join("\n"));
@@ -247,11 +283,13 @@ fn texts_are_found_where_they_are_said() {
             Sentence::new("lockscope show {lock}");
             quantity(all.len(), "six")
         }
+        const TOLD: &str = "eight";
+        fn cause_word() -> &'static str { match 1 { 1 => "nine", _ => "ten" } }
         #[cfg(test)]
         mod tests { fn left_out() { say!("seven"); } }
         "#,
     );
     let said: Vec<&str> = texts.said.iter().map(String::as_str).collect();
-    assert_eq!(said, ["EIGHT", "five", "four", "one", "six", "three {v}", "two {n}"]);
+    assert_eq!(said, ["EIGHT", "eight", "five", "four", "nine", "one", "six", "ten", "three {v}", "two {n}"]);
     assert!(texts.literals.contains("{a} chosen") && !texts.literals.contains("seven"));
 }

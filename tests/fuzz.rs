@@ -15,26 +15,26 @@ mod targets;
 use breeding::fuzz;
 
 #[test]
-fn recordings() {
+fn no_recording_makes_the_reader_panic() {
     fuzz("recordings", &targets::recordings(), targets::recording);
 }
 
 #[test]
-fn scenarios() {
+fn no_scenario_makes_its_reader_panic() {
     fuzz("scenarios", &targets::scenarios(), targets::scenario);
 }
 
 #[test]
-fn key_layouts() {
+fn no_key_makes_the_layouts_panic() {
     fuzz("key_layouts", &targets::keys(), targets::layout);
 }
 
 #[test]
-fn values() {
+fn no_value_makes_its_decoder_panic() {
     fuzz("values", &targets::values(), targets::value);
 }
 
 #[test]
-fn lease_ids() {
+fn no_text_of_a_lease_id_makes_its_reader_panic() {
     fuzz("lease_ids", &targets::lease_ids(), targets::lease_id);
 }

@@ -41,12 +41,12 @@ fn all_hold(lines: impl IntoIterator<Item = String>, what: &str) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "a deadline for programs that run, in a suite without a runtime")]
-fn now() -> Instant {
+pub fn now() -> Instant {
     Instant::now()
 }
 
 /// Waits until a look at a cluster shows what is wanted; each look takes its time.
-fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
+pub fn until<T>(what: &str, look: impl Fn() -> Option<T>) -> T {
     let began = now();
     loop {
         if let Some(seen) = look() {

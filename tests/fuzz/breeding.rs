@@ -47,7 +47,7 @@ const LONGEST: usize = 1 << 16;
 /// How many inputs are kept to breed from beside the corpus.
 const KEPT: usize = 512;
 /// What an input may take, in a build without optimisation on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Gives a target one input after the other until the time is up.
 ///
