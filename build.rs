@@ -37,7 +37,8 @@ fn commit(folder: &Path) -> Option<String> {
             println!("cargo::rerun-if-changed={}", folder.join(path).display());
         }
     }
-    git(&["rev-parse", "--short=12", "HEAD"])
+    // No tag: the commit alone, and whether anything was changed since.
+    git(&["describe", "--always", "--dirty", "--abbrev=12", "--exclude", "*"])
 }
 
 fn first_line(command: &mut Command) -> Option<String> {

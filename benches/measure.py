@@ -144,8 +144,7 @@ class Embedded:
 
     def memory(self):
         """MiB that it holds."""
-        pages = pathlib.Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]
-        return int(pages) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
+        return memory_of(self.process.pid)
 
     def __exit__(self, *_):
         self.process.kill()
@@ -217,6 +216,12 @@ def cpu_of(pid):
     except (OSError, ValueError):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def memory_of(pid):
+    """MiB of memory in which a running process is resident."""
+    pages = pathlib.Path(f"/proc/{pid}/statm").read_text().split()[1]
+    return int(pages) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 class Background:

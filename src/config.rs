@@ -1,4 +1,5 @@
-//! Settings, merged once into typed values: flags > environment > context > file > default.
+//! Settings, merged once into typed values: flags > environment > context > file > default. A
+//! context that is typed comes before the environment.
 //!
 //! Each source is read into a [`Layer`]; [`merge()`] puts the layers over each other and gives
 //! the one [`Config`] that the rest of the program sees. Nothing here parses a command line
@@ -38,10 +39,9 @@ pub struct Config {
     /// The prefixes to watch; empty when locks are to be found through their leases. An
     /// empty prefix is the whole keyspace.
     pub prefixes: Vec<Vec<u8>>,
-    /// Whether everything that writes to the cluster is refused.
-    pub read_only: bool,
-    /// What said so last: the flag, the variable or the file, as a person would look for it.
-    pub read_only_by: String,
+    /// What says that everything that writes to the cluster is refused: the flag, the variable or
+    /// the file, as a person would look for it. None when nothing does.
+    pub read_only: Option<String>,
     /// The file that every write to a cluster is noted in.
     pub audit_log: Option<PathBuf>,
     /// The language that people are spoken to in.

@@ -12,6 +12,7 @@
 
 mod ask;
 mod cluster;
+mod compactor;
 mod replica;
 mod roster;
 mod words;

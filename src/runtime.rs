@@ -188,7 +188,7 @@ pub async fn dashboard(
     let pool = Pool::new(config.connection.clone());
     let (source, wires) = source::Handle::start(pool.clone(), watching, stamps.clone());
     let operator = Operator::new(pool.clone(), stamps)
-        .read_only(config.read_only)
+        .read_only(config.read_only.is_some())
         .audited(config.audit_log.as_deref().map(AuditLog::at));
     let writes = Writes::start(&pool, operator, clock.clone());
     let demo = inside.as_ref().map(|inside| inside.demo);
@@ -251,7 +251,7 @@ async fn show(
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
         context: config.context.clone(),
-        read_only: config.read_only || replay.is_some(),
+        read_only: config.read_only.is_some() || replay.is_some(),
         reach: config.connection.etcdctl_variables(),
         reduce_motion: config.display.reduce_motion,
         lang: appearance.lang,

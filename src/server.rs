@@ -18,6 +18,7 @@ mod grpc;
 mod listen;
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
 
 use thiserror::Error;
 use tokio::sync::watch;
@@ -37,6 +38,9 @@ use driver::Driver;
 pub struct Options {
     /// The cluster itself.
     pub cluster: Config,
+    /// How many of the latest revisions are kept, about; without a number all are until somebody
+    /// compacts (etcd's `--auto-compaction-retention`).
+    pub kept: Option<NonZeroU64>,
     /// Where the first member listens; the others take the ports behind it. Port 0 lets the
     /// system choose all of them.
     pub listen: SocketAddr,
@@ -48,9 +52,10 @@ pub struct Options {
 }
 
 impl Options {
-    /// A cluster on ports the system chooses, at the wall clock's speed.
+    /// A cluster on ports the system chooses, at the wall clock's speed, which keeps every revision.
     pub fn new(cluster: Config) -> Self {
-        Self { cluster, listen: (Ipv4Addr::LOCALHOST, 0).into(), speed: Speed::default(), advertise: None }
+        let listen = (Ipv4Addr::LOCALHOST, 0).into();
+        Self { cluster, kept: None, listen, speed: Speed::default(), advertise: None }
     }
 }
 
@@ -105,7 +110,7 @@ pub struct Server {
 pub async fn start(options: Options) -> Result<Server, StartError> {
     let shutdown = CancellationToken::new();
     let (control, asked) = Control::of("embedded cluster");
-    let cluster = Cluster::new(options.cluster);
+    let cluster = Cluster::keeping(options.cluster, options.kept);
     let driver = Driver::start(cluster, &options, asked, shutdown.clone()).await?;
     let ((members, boards), clock) = (driver.served(), driver.clock());
     Ok(Server { members, control, clock, boards, shutdown, driver: tokio::spawn(driver.run()) })

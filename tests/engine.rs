@@ -343,6 +343,7 @@ fn what_real_etcds_cannot_be_told_is_refused_before_one_is_looked_for() {
         &["--listen", "127.0.0.1:2379"],
         &["--no-pre-vote"],
         &["--no-check-quorum"],
+        &["--auto-compaction-retention", "5"],
     ] {
         let (code, said) = demo(folder.path(), flags);
         assert!(code == Some(3) && said.contains(flags[0]) && said.contains("embedded cluster"), "{flags:?}: {said}");

@@ -1,7 +1,7 @@
 //! Makes the pictures in `assets/`: runs the program in a pseudo-terminal, waits for what a scene
 //! is about to be on its screen, and draws that as SVG. `demo/pictures` builds and starts it.
 //!
-//! Seeds and lease ids are fixed and nothing waits for a time, so a picture that is made anew
+//! Seeds and lease ids are fixed and only the moving picture lets time pass, so a picture that is made anew
 //! differs from the one before by ages, ports and where a run was caught.
 #![forbid(unsafe_code)]
 

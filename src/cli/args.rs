@@ -120,9 +120,9 @@ pub enum Command {
     ///
     /// Fields: severity, code, locks, evidence, and a command that helps. The worst comes first.
     /// Infos that repeat are counted on standard error instead; `-w json` and `--fail-on info` have
-    /// them all. Exit code 8: something as bad as --fail-on was found. 1: nothing was, but locks,
-    /// leases or the list of members gave no answer. What the user may not read is said and is no
-    /// such case, unless that is everything.
+    /// them all. Exit code 8: something as bad as --fail-on was found. 1: nothing
+    /// that bad was found, but locks, leases or the list of members gave no answer. What the user may
+    /// not read is reported and does not count, unless nothing may be read.
     Doctor(DoctorArgs),
     /// Start a cluster inside the program, with clients that contend for locks, and watch it
     ///
@@ -311,9 +311,8 @@ pub struct ReleaseArgs {
     /// The lock's whole name
     #[arg(value_name = "LOCK")]
     pub lock: OsString,
-    /// Delete this key of its queue instead of the holder's, or any other that lies under the name,
-    /// which may be the key itself; --key KEY says the same where no --cert is
-    /// given, whose key that flag names otherwise
+    /// Delete this key instead of the holder's: one of the lock's queue, or any other under the lock's
+    /// name. --key KEY is the same, unless --cert is given; then --key names the certificate's key
     // Not `key`: that is the global flag's id.
     #[arg(value_name = "KEY")]
     pub queue_key: Option<OsString>,

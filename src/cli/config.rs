@@ -79,13 +79,13 @@ fn write(path: &Path, text: &str, over: bool) -> io::Result<()> {
 }
 
 fn path(cli: &Cli, to: &mut impl Write) -> Result<(), Failure> {
-    let path = place(cli)?;
-    let path = path.display().to_string();
-    if cli.output.write_out == Some(Format::Json) {
-        let is_there = Path::new(&path).exists();
-        return Ok(json::write(&json::ConfigPath { schema: json::SCHEMA, config_path: path, is_there }, to)?);
+    let place = place(cli)?;
+    let config_path = place.display().to_string();
+    if settings::write_out(cli)? == Some(Format::Json) {
+        let is_there = place.exists();
+        return Ok(json::write(&json::ConfigPath { schema: json::SCHEMA, config_path, is_there }, to)?);
     }
-    Ok(writeln!(to, "{}", escape_text(&path))?)
+    Ok(writeln!(to, "{}", escape_text(&config_path))?)
 }
 
 fn show(sources: Sources, to: &mut impl Write) -> Result<(), Failure> {

@@ -17,6 +17,7 @@ use super::{dashboard, outcome, wait};
 use crate::config::{Config, Format};
 use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
+use crate::embedded::Cluster;
 use crate::playground::{Begin, Directed, Rehearsal, Summary};
 use crate::runtime;
 use crate::runtime::terminal::Terminal;
@@ -35,7 +36,7 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
     let seed = stage::seed(args);
     let length = args.length.unwrap_or_default();
     let played = if args.virtual_time {
-        let summary = in_virtual_time(&piece, &args.embedded.options(DELAY, seed), length);
+        let summary = in_virtual_time(&piece, &stage::options(args, DELAY, seed), length);
         Played { summary, remains: None, broken_off: false }
     } else {
         wait::block_on(&mut Builder::new_multi_thread(), on_sockets(&piece, args, seed, length))?
@@ -91,7 +92,8 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
 fn in_virtual_time(piece: &Piece, options: &Options, length: Duration) -> Summary {
     let seed = options.cluster.seed;
     let began = ClusterTime(0);
-    let rehearsal = Rehearsal::new(&piece.cast, options.cluster, seed);
+    let cluster = Cluster::keeping(options.cluster, options.kept);
+    let rehearsal = Rehearsal::on(cluster, &piece.cast, seed);
     let mut directed = Directed::new(rehearsal, piece.director(began));
     directed.run(began + length);
     let (tally, director) = directed.stop();

@@ -28,6 +28,9 @@ use crate::view::text::{command, duration, quantity, sentence};
 /// How many calls' time a look may take, and how many times the time that the budget wants.
 const CALLS: u32 = 2;
 
+/// The share of a look's time that is kept for asking the members once more: a fifth.
+const RESERVE: u32 = 5;
+
 /// So many infos of one kind are printed as lines.
 const ALIKE: usize = 3;
 
@@ -77,11 +80,13 @@ fn ending(diagnosis: &Diagnosis, fail_on: Severity, denied: bool, lacks: &[Unsee
 /// ask for the rest.
 ///
 /// A look ends, whatever the cluster does: members and locks have twice the time of one call, leases
-/// twice as long as they need by the budget on top of it.
+/// twice as long as they need by the budget on top of it. Some of it is kept for asking the members
+/// once more.
 async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -> Result<(), Failure> {
     let watching = reading::watching(config);
-    let mut deadline = Instant::now() + CALLS * config.connection.command_timeout;
-    let members = reading.members_or_self().await;
+    let mut deadline = Instant::now() + time(config);
+    let reserve = time(config) / RESERVE;
+    let members = reading.members_or_self(deadline - reserve).await;
     if watching == Watching::Discover && reading.has_no_quorum() {
         lacks.extend(members);
         lacks.push(Unseen::unanswered("locks", NO_QUORUM));
@@ -89,7 +94,7 @@ async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -
     }
     let quorum_lost = reading.quorum_lost();
     let listed = tokio::select! {
-        listed = timeout_at(deadline, reading.list(&watching)) => listed.unwrap_or_else(|_| Err(late(config))),
+        listed = timeout_at(deadline - reserve, reading.list(&watching)) => listed.unwrap_or_else(|_| Err(late(config))),
         () = quorum_lost => Err(Failure::new(Exit::Error, NO_QUORUM)),
     };
     match listed {
@@ -97,7 +102,7 @@ async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -
         Err(failure) => {
             reading.forget_keys();
             // What is wrong may only just have begun.
-            lacks.extend(reading.members_or_self().await);
+            lacks.extend(reading.members_or_self(deadline).await);
             lacks.push(Unseen::unanswered("locks", failure.words()));
             return Ok(());
         }
@@ -109,19 +114,24 @@ async fn look(reading: &mut Reading, config: &Config, lacks: &mut Vec<Unseen>) -
         TtlPolicy::None => Vec::new(),
     };
     deadline += reading.time_for(leases.len()) * CALLS;
-    reading.poll_until(leases, deadline).await;
+    reading.poll_until(leases, deadline - reserve).await;
     // Who was silent at first may be back.
     if reading.facts().cluster.members().iter().any(|member| member.error.is_some()) {
-        lacks.extend(reading.members_or_self().await);
+        lacks.extend(reading.members_or_self(deadline).await);
     }
     Ok(())
 }
 
+/// The time that a look at members and locks has.
+fn time(config: &Config) -> Duration {
+    CALLS * config.connection.command_timeout
+}
+
 /// Why a list that takes too long was given up.
 fn late(config: &Config) -> Failure {
-    let whole = CALLS * config.connection.command_timeout;
-    Failure::new(Exit::Error, format!("they were not read within {}", duration(Millis::from(whole))))
-        .hint("--command-timeout sets how long one call may take; a look takes twice as long at most.")
+    let whole = duration(Millis::from(time(config)));
+    let what = format!("they were not read in time: a look takes {whole} at most (twice --command-timeout)");
+    Failure::new(Exit::Error, what)
 }
 
 /// Watches for a while, as the dashboard does.
@@ -144,7 +154,7 @@ async fn watch(
         lacks.push(Unseen::unanswered("the time of the leases", "those that were asked last gave no answer"));
     }
     if facts.cluster.members().is_empty() {
-        lacks.extend(reading.members_or_self().await);
+        lacks.extend(reading.members_or_self(Instant::now() + time(config)).await);
     }
     Ok(())
 }

@@ -205,7 +205,7 @@ fn closing() -> Roff {
             &[(
                 "$XDG_CONFIG_HOME/lockscope/config.toml, else ~/.config/lockscope/config.toml",
                 "Settings in TOML: the names of the flags without their dashes, such as endpoints = [\"db1:2379\"], \
-                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable beats the context, that the rest of the file. A context \
+                 dial-timeout = \"3s\" or read-only = true. A flag beats its variable, a variable the context, the context the rest of the file; a context typed as --context NAME beats the variables, too. A context \
                  is a section [contexts.prod] with settings for one cluster: --context prod. From \
                  when on something counts as a finding is in a section of its own, [findings]: long-hold = \"15m\", \
                  long-hold-medians = 5, long-ttl = \"5m\".",

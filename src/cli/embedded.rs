@@ -1,6 +1,7 @@
 //! Flags of the embedded cluster, shared by the commands that start one.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use clap::Args;
@@ -40,6 +41,10 @@ pub struct EmbeddedArgs {
     /// Let a leader without a majority believe that it still leads
     #[arg(long)]
     pub no_check_quorum: bool,
+    /// Every 5 minutes forget what is older than the latest N revisions, as etcd does by the flag of
+    /// this name; 0 keeps all [default: 10000 for demo, 0 for cluster]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, value_parser = retention)]
+    pub auto_compaction_retention: Option<u64>,
 }
 
 impl EmbeddedArgs {
@@ -61,12 +66,17 @@ impl EmbeddedArgs {
             loss: self.loss,
             ..defaults
         };
-        Options { listen: self.listen, speed: self.speed, ..Options::new(cluster) }
+        let kept = self.auto_compaction_retention.and_then(NonZeroU64::new);
+        Options { kept, listen: self.listen, speed: self.speed, ..Options::new(cluster) }
     }
 }
 
 pub fn seed(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| format!("`{text}` is no whole number from 0 to {}", u64::MAX))
+}
+
+fn retention(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| format!("`{text}` is no number of revisions: say 10000, or 0 to keep them all"))
 }
 
 fn address(text: &str) -> Result<SocketAddr, String> {
@@ -133,8 +143,9 @@ mod tests {
             address("127.0.0.1").unwrap_err(),
             speed("9").unwrap_err(),
             loss("200%").unwrap_err(),
+            retention("1h").unwrap_err(),
         ];
-        for (said, quoted) in said.iter().zip(["`2`", "`x`", "`127.0.0.1`", "9", "200%"]) {
+        for (said, quoted) in said.iter().zip(["`2`", "`x`", "`127.0.0.1`", "9", "200%", "`1h`"]) {
             assert!(said.contains(quoted), "{said}");
         }
         assert!(said[0].contains("1, 3, 5 or 7") && said[2].contains("127.0.0.1:0"), "{said:?}");

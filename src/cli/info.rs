@@ -64,7 +64,7 @@ pub fn print(
         password: config.connection.user.as_ref().map(|_| MASK),
         prefixes: config.prefixes.iter().map(|prefix| style.text(prefix)).collect(),
         theme: config.display.theme.as_deref(),
-        read_only: config.read_only,
+        read_only: config.read_only.is_some(),
         log_file: config.logging.file.as_deref().map(path),
         audit_log: config.audit_log.as_deref().map(path),
         reachable: facts.is_some(),

@@ -36,8 +36,8 @@ pub async fn print(
         return Ok(json::write(&json::Lone::of(facts, key, kv.version, part_of), to)?);
     }
     match lock {
-        Some(lock) => say(format_args!("lockscope: no lock has this name, but a key of lock {}", escape(lock))),
-        None => say(format_args!("lockscope: no lock has this name, but a key that no known recipe writes")),
+        Some(lock) => say(format_args!("lockscope: this is a key of lock {}, not a lock", escape(lock))),
+        None => say(format_args!("lockscope: this is a key that no known recipe writes, not a lock")),
     }
     let row = [
         table::text(&kv.key, style),

@@ -82,10 +82,10 @@ pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
 }
 
 fn piece(args: &PlayArgs, config: &Config) -> Result<Piece, Failure> {
-    if config.read_only {
+    if let Some(by) = &config.read_only {
         return Err(Failure::new(
             Exit::BadInput,
-            format!("clients that play write to the cluster, and {} refuses that", config.read_only_by),
+            format!("clients that play write to the cluster, and {by} refuses that"),
         ));
     }
     // Clap sees to it that there is one.

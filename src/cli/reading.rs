@@ -34,6 +34,9 @@ const BURST: Duration = Duration::from_secs(1);
 /// So often the members are asked while something else is read.
 const ASK_MEMBERS: Duration = Duration::from_secs(1);
 
+/// Why somebody gave no answer who might have, later.
+const NO_TIME: &str = "there was no time left to ask them";
+
 /// A cluster that is looked at.
 pub struct Reading {
     pool: Pool,
@@ -228,32 +231,49 @@ impl Reading {
     /// When the members cannot be listed.
     pub async fn members(&mut self) -> Result<(), Failure> {
         self.take(Observation::Progress(self.connected.header.revision));
-        self.ask_members().await
+        self.ask_members(None).await.map(|_| ())
     }
 
-    async fn ask_members(&mut self) -> Result<(), Failure> {
+    /// Asks the members, until then; whether there was time for all of them. What was told by then
+    /// is taken in.
+    async fn ask_members(&mut self, until: Option<Instant>) -> Result<bool, Failure> {
         let Self { pool, clock, connected, model, told_by_members, .. } = self;
         let mut told = Vec::new();
         let mut take = |observed: Stamped<Observation>| {
             told.push(observed.clone());
             feed(model, observed);
         };
-        source::poll_members(pool, connected, clock, &mut take).await?;
+        let asked = source::poll_members(pool, connected, clock, &mut take);
+        let in_time = match until {
+            Some(until) => timeout_at(until, asked).await.ok().transpose()?.is_some(),
+            None => asked.await.map(|()| true)?,
+        };
         let own = told.iter().rev().find_map(|told| match &told.what {
             Observation::Status { member, answer: Ok(status) } if *member == connected.header.member => Some(status),
             _ => None,
         });
         // Whether it knows a leader may have changed since it was greeted.
         connected.status = own.cloned().or_else(|| connected.status.take());
-        *told_by_members = told;
+        if in_time {
+            told_by_members.clear();
+        }
+        // What those said before who had no time to say it again still stands.
+        told_by_members.extend(told);
         self.pass_time();
-        Ok(())
+        Ok(in_time)
     }
 
-    /// Asks the members about themselves. Where they cannot be listed the one that answers tells
-    /// what it says of itself, and why the others are not known is returned.
-    pub async fn members_or_self(&mut self) -> Option<Unseen> {
-        let failure = self.ask_members().await.err()?;
+    /// Asks the members about themselves, until then. Where they cannot be listed the one that
+    /// answers tells what it says of itself, and why the others are not known is returned.
+    pub async fn members_or_self(&mut self, until: Instant) -> Option<Unseen> {
+        let failure = match self.ask_members(Some(until)).await {
+            Ok(true) => return None,
+            Ok(false) if !self.facts().cluster.members().is_empty() => {
+                return Some(Unseen::unanswered("what some members say of themselves", NO_TIME));
+            }
+            Ok(false) => Failure::new(Exit::Error, NO_TIME),
+            Err(failure) => failure,
+        };
         let Connected { client, header, status, .. } = &self.connected;
         let member = Member { id: header.member, client_urls: vec![client.endpoint().into()], ..Member::default() };
         let id = member.id;
@@ -295,7 +315,7 @@ impl Reading {
         let known = self.facts().leases();
         let left: BTreeSet<_> = leases.into_iter().filter(|id| !id.is_none() && !known.is_polled(*id)).collect();
         if !left.is_empty() {
-            let why = "there was no time left to ask them".into();
+            let why = NO_TIME.into();
             self.unanswered = Some(Unanswered { leases: left.len(), why, refused: false });
         }
     }

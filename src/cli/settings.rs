@@ -8,6 +8,9 @@ use super::exit::{Exit, Failure};
 use super::password;
 use crate::config::{self, Config, ConfigError, File, Format, Layer, Origin};
 
+/// The variable of the format of output.
+const WRITE_OUT_VARIABLE: &str = "ETCDCTL_WRITE_OUT";
+
 /// What each source says.
 #[derive(Debug)]
 pub struct Sources {
@@ -44,13 +47,14 @@ pub fn path(cli: &Cli) -> (Option<PathBuf>, bool) {
     (named.or_else(|| config::default_path(variable)), asked_for)
 }
 
-/// What says whether writes are refused, as one types or reads it.
-fn read_only_by(layers: &[(Origin, Layer)]) -> String {
-    match layers.iter().find(|(_, layer)| layer.read_only.is_some()).map(|(origin, _)| origin) {
-        Some(Origin::Environment) => "LOCKSCOPE_READ_ONLY".into(),
-        Some(origin @ (Origin::Context(_) | Origin::File(_))) => format!("read-only in {origin}"),
-        _ => "--read-only".into(),
-    }
+/// The format of output that a flag or the variable asks for, whatever stands in the file or in
+/// other variables.
+///
+/// # Errors
+/// When the variable's value is no good.
+pub fn write_out(cli: &Cli) -> Result<Option<Format>, Failure> {
+    let alone = |name: &str| variable(name).filter(|_| name == WRITE_OUT_VARIABLE);
+    Ok(cli.output.write_out.or(Layer::from_environment(alone)?.write_out))
 }
 
 impl Sources {
@@ -114,12 +118,10 @@ impl Settings {
         let path = sources.path.clone();
         let file = path.clone().filter(|_| sources.is_there);
         let layers = sources.layers()?;
-        let read_only_by = read_only_by(&layers);
-        let layers = layers.into_iter().map(|(_, layer)| layer).collect();
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let config = Config { recording: cli.recording(), read_only_by, ..config::merge(layers, ask)? };
+        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
         if config.recording.file.is_some() && !cli.has_screen() {
             return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
                 .hint("`lockscope record FILE` records without one."));

@@ -17,6 +17,7 @@ use crate::domain::key::split_last;
 use crate::domain::{Key, KeyRange, KeyValue, LeaseId};
 use crate::event::Denied;
 use crate::lang;
+use crate::model::keyspace::Entry;
 use crate::model::{self, Diagnosis, Facts, KeyView, LockView, WaitFor};
 use crate::nearest::near;
 use crate::runtime;
@@ -178,24 +179,29 @@ pub fn not_found(facts: &Facts, name: &[u8]) -> Failure {
     let wanted = escape(name);
     let offered = near(&wanted, names.iter().map(AsRef::as_ref), OFFERED);
     let failure = Failure::new(Exit::Error, format!("there is no lock `{wanted}`"));
+    let mut hints = Vec::new();
     let beneath = beneath(facts, name);
     if !beneath.is_empty() {
-        return failure.hint(format!(
+        hints.push(format!(
             "Keys lie under this name that no known recipe puts there. `lockscope show KEY` shows one and `lockscope \
              release LOCK KEY` deletes it:\n  {}",
             beneath.join("\n  ")
         ));
     }
-    if offered.is_empty() {
+    if !offered.is_empty() {
+        hints.push(format!("Locks with names like it:\n  {}", offered.join("\n  ")));
+    }
+    if hints.is_empty() {
         return failure.hint("`lockscope ls` lists the locks, `lockscope ls ''` those without any lease too.");
     }
-    failure.hint(format!("Locks with names like it:\n  {}", offered.join("\n  ")))
+    failure.hint(hints.join("\n"))
 }
 
-/// Some of the known keys under a name, by their names.
+/// Some of the known keys under a name that are part of no lock, by their names.
 fn beneath(facts: &Facts, name: &[u8]) -> Vec<String> {
     let range = KeyRange::prefix(&[name, b"/"].concat());
-    let mut keys: Vec<_> = facts.keyspace().iter().map(|entry| &entry.key).filter(|key| range.contains(key)).collect();
+    let of_nothing = |entry: &&Entry| range.contains(&entry.key) && facts.lock_of(entry).is_none();
+    let mut keys: Vec<_> = facts.keyspace().iter().filter(of_nothing).map(|entry| &entry.key).collect();
     keys.sort_unstable();
     keys.into_iter().take(OFFERED).map(|key| escape(key).into_owned()).collect()
 }
@@ -380,6 +386,27 @@ mod tests {
         let Failure::Said { hint: Some(hint), .. } = not_found(model.shown(), b"/dedupe") else { panic!("a hint") };
         assert!(hint.ends_with("\n  /dedupe/694d82254d5fa305\n  /dedupe/694d82254d5fa306"), "{hint}");
         assert!(!hint.contains("ls ''"), "it lists none of them: {hint}");
+    }
+
+    #[test]
+    fn a_directory_of_locks_offers_the_locks_and_never_their_keys() {
+        let mut all = list(vec![
+            key(b"/jobs/reindex/694d82254d5fa305", FIRST, 5, b""),
+            key(b"/jobs/reindex/694d82254d5fa307", sample::SECOND, 6, b""),
+        ]);
+        let Failure::Said { hint: Some(hint), .. } = not_found(sample::model(all.clone()).shown(), b"/jobs") else {
+            panic!("a hint")
+        };
+        assert_eq!(hint, "Locks with names like it:\n  /jobs/reindex");
+        all = list(vec![
+            key(b"/jobs/left", LeaseId::NONE, 4, b""),
+            key(b"/jobs/reindex/694d82254d5fa305", FIRST, 5, b""),
+            key(b"/jobs/reindex/694d82254d5fa307", sample::SECOND, 6, b""),
+        ]);
+        let Failure::Said { hint: Some(hint), .. } = not_found(sample::model(all).shown(), b"/jobs") else {
+            panic!("a hint")
+        };
+        assert!(hint.ends_with(":\n  /jobs/left\nLocks with names like it:\n  /jobs/reindex"), "{hint}");
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! The cluster that a demo plays on: the one inside the program, or real etcds that it starts.
 
+use std::num::NonZeroU64;
 use std::time::Duration;
 
 use crate::config::Connection;
@@ -9,10 +10,14 @@ use crate::engine::{self, Engine, EngineError};
 use crate::model::ui::Demo;
 use crate::pace::{Clock, Reins};
 use crate::runtime::{self, Chronicle, Inside};
-use crate::server::{self, Server};
+use crate::server::{self, Options, Server};
 
 use super::args::{DemoArgs, EngineChoice};
 use super::exit::{Exit, Failure};
+
+/// Revisions that a demo's cluster keeps when no flag says how many: it is played on for hours.
+/// Real etcds are told the same.
+const KEPT: NonZeroU64 = NonZeroU64::new(10_000).expect("it is not zero");
 
 /// A cluster that runs.
 #[derive(Debug)]
@@ -31,7 +36,7 @@ impl Stage {
     /// When it cannot be started.
     pub async fn start(args: &DemoArgs, delay: Duration, seed: u64) -> Result<Self, Failure> {
         match args.engine {
-            EngineChoice::Embedded => Ok(Self::Embedded(server::start(args.embedded.options(delay, seed)).await?)),
+            EngineChoice::Embedded => Ok(Self::Embedded(server::start(options(args, delay, seed)).await?)),
             EngineChoice::Etcd => {
                 let path = std::env::var_os("PATH").unwrap_or_default();
                 let engine = engine::start(engine::Options { members: args.embedded.members(), path }).await?;
@@ -86,6 +91,13 @@ impl Stage {
     }
 }
 
+/// How to start the embedded cluster of a demo, as [`Stage::start`] does.
+pub fn options(args: &DemoArgs, delay: Duration, seed: u64) -> Options {
+    let options = args.embedded.options(delay, seed);
+    let kept = if args.embedded.auto_compaction_retention.is_some() { options.kept } else { Some(KEPT) };
+    Options { kept, ..options }
+}
+
 /// The seed of a run: the one that was asked for, or any.
 pub fn seed(args: &DemoArgs) -> u64 {
     args.embedded.seed.unwrap_or_else(runtime::clock::any_seed)
@@ -105,6 +117,7 @@ pub fn untold(args: &DemoArgs) -> Vec<&'static str> {
         ("--listen", embedded.listen.port() != 0),
         ("--no-pre-vote", embedded.no_pre_vote),
         ("--no-check-quorum", embedded.no_check_quorum),
+        ("--auto-compaction-retention", embedded.auto_compaction_retention.is_some()),
     ];
     asked.into_iter().filter(|(_, asked)| *asked).map(|(flag, _)| flag).collect()
 }

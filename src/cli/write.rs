@@ -18,9 +18,8 @@ use super::json::Style;
 use super::reading::Reading;
 use super::wait;
 use crate::config::{Config, Format};
-use crate::domain::write::{Confirmed, WriteResult};
+use crate::domain::write::{Confirmed, Write as Deed, WriteResult};
 use crate::operate::{AuditLog, Operator, Outcome};
-use crate::view::dialog::to_do;
 use crate::view::text::{command, escape, quantity};
 
 mod ask;
@@ -38,8 +37,10 @@ pub use plan::Plan;
 /// # Errors
 /// When it is refused, not confirmed, not done, or nobody knows whether it was.
 pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
-    if config.read_only && !asked.is_dry_run() {
-        let what = format!("{} refuses everything that writes to the cluster", config.read_only_by);
+    if let Some(by) = &config.read_only
+        && !asked.is_dry_run()
+    {
+        let what = format!("{by} refuses everything that writes to the cluster");
         return Err(Failure::new(Exit::BadInput, what).hint("--dry-run writes nothing, and shows what it would do."));
     }
     // One watch over the whole command: a signal between two of its parts must not be lost.
@@ -66,7 +67,7 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
         return Ok(());
     }
     let operator = Operator::new(reading.pool().clone(), reading.clock().clone())
-        .read_only(config.read_only)
+        .read_only(config.read_only.is_some())
         .audited(config.audit_log.as_deref().map(AuditLog::at));
     let mut outcomes = Vec::new();
     let mut ended = Ok(());
@@ -139,6 +140,16 @@ async fn confirm(plan: &Plan, reading: &Reading, style: Style) -> Result<(), Fai
     print::plan(plan, reading.facts(), Format::Table, style, &mut shown)?;
     say(format_args!("{}", String::from_utf8_lossy(&shown)));
     ask::word(&format!("Type {} {}: ", plan.word.text(), to_do(&plan.blast.write)), &plan.word).await
+}
+
+/// What typing the word leads to.
+const fn to_do(deed: &Deed) -> &'static str {
+    match deed {
+        Deed::Revoke { .. } => "to revoke it",
+        Deed::Release { .. } => "to delete the key",
+        Deed::MoveLeader { .. } => "to move the lead",
+        Deed::Disarm(_) => "to disarm it",
+    }
 }
 
 /// What is said when a signal comes while a write is under way.

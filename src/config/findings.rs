@@ -61,25 +61,25 @@ macro_rules! section {
 
 section! {
     lengths {
-        long_hold = "long-hold" (r#""15m""#): "A lock that is held for longer while others wait is held long.",
-        kept_waiting = "kept-waiting" (r#""20s""#): "Waiting for longer behind a client that renews is worth knowing.",
+        long_hold = "long-hold" (r#""15m""#): "Warn of a lock that is held for longer than this while others wait.",
+        kept_waiting = "kept-waiting" (r#""20s""#): "Report a client that renews and keeps others waiting for longer than this.",
         long_ttl = "long-ttl" (r#""5m""#): "A lease of more time than this blocks others for long when its client crashes.",
-        lost_holder = "lost-holder" (r#""1m""#): "For so long a holder is told of that lost its lease.",
-        leader_change = "leader-change" (r#""2m""#): "For so long a change of the leader is told.",
+        lost_holder = "lost-holder" (r#""1m""#): "How long a holder that lost its lease is reported.",
+        leader_change = "leader-change" (r#""2m""#): "How long a change of leader is reported.",
         leaderless = "leaderless" (r#""5s""#): "A cluster without a leader for longer than this is in trouble.",
         silent = "silent" (r#""3s""#): "A member that gives no answer for so long is unreachable.",
-        link_lost = "link-lost" (r#""2s""#): "A link that is down for so long is no matter of one member that went.",
+        link_lost = "link-lost" (r#""2s""#): "A link that is down for longer than this is reported as unreachable.",
         lag = "lag" (r#""5s""#): "A member that lacks what others had so long ago lags.",
-        stuck = "stuck" (r#""10m""#): "A live holder that others wait behind for longer may not know that it holds.",
-        dropped_for = "dropped-for" (r#""5m""#): "For so long it is told that somebody fell out of a queue.",
-        free_for = "free-for" (r#""1m""#): "A lock that is usually held is to be free for this long at least before that is told.",
+        stuck = "stuck" (r#""10m""#): "A live holder with waiters that holds for longer than this may not know that it holds,",
+        dropped_for = "dropped-for" (r#""5m""#): "How long a waiter that fell out of its queue is reported.",
+        free_for = "free-for" (r#""1m""#): "Report a lock that is usually held once it is free for longer than this.",
     }
     numbers {
-        long_hold_medians = "long-hold-medians" ("5"): "So many times its own median hold is long, too.",
+        long_hold_medians = "long-hold-medians" ("5"): "Warn of a hold of so many times the lock's own median, too.",
         lag_entries = "lag-entries" ("10000"): "So many entries behind the others is a lag, however soon it came.",
         near_quota = "near-quota" ("80"): "A backend that fills so much of its quota is nearly full, in percent.",
-        stuck_longest = "stuck-longest" ("20"): "So many times the longest hold that was seen is too long to be work.",
-        keyless = "keyless" ("10"): "From so many leases of one TTL without keys and renewals on they are told.",
-        keyless_many = "keyless-many" ("100"): "From so many on that is a warning.",
+        stuck_longest = "stuck-longest" ("20"): "if that is also so many times the longest hold that was seen.",
+        keyless = "keyless" ("10"): "Report keyless leases of one TTL that nobody renews from this many on.",
+        keyless_many = "keyless-many" ("100"): "From this many on it is a warning.",
     }
 }

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use super::layer::Secret;
 use super::{
-    Config, Connection, Credentials, Display, Endpoint, File, FileError, Layer, Logging, Output, Polling, Recording,
-    Tls, ValueError,
+    Config, Connection, Credentials, Display, Endpoint, File, FileError, Layer, Logging, Origin, Output, Polling,
+    Recording, Tls, ValueError,
 };
 
 /// Why there is no configuration.
@@ -92,7 +92,12 @@ pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>,
 ///
 /// # Errors
 /// When settings contradict each other, or `ask` fails.
-pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, ConfigError>) -> Result<Config, ConfigError> {
+pub fn merge(
+    layers: Vec<(Origin, Layer)>,
+    ask: impl FnOnce(&str) -> Result<String, ConfigError>,
+) -> Result<Config, ConfigError> {
+    let read_only = read_only(&layers);
+    let layers: Vec<Layer> = layers.into_iter().map(|(_, layer)| layer).collect();
     let user = match login(&layers) {
         Some((name, Some(password))) => Some(Credentials { name, password }),
         Some((name, None)) => {
@@ -136,9 +141,7 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
             keepalive_timeout: all.keepalive_timeout.unwrap_or(keepalive_timeout),
         },
         prefixes: all.prefix.unwrap_or_default(),
-        read_only: all.read_only.unwrap_or(false),
-        // Layers do not know where they come from.
-        read_only_by: String::new(),
+        read_only,
         audit_log: not_empty(all.audit_log),
         lang: all.lang.unwrap_or_default(),
         display: Display {
@@ -153,6 +156,18 @@ pub fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, Config
         findings: all.findings,
         // That is for one run alone, and no setting.
         recording: Recording::default(),
+    })
+}
+
+/// What says that writes are refused, unless what is stronger says that they are not.
+fn read_only(layers: &[(Origin, Layer)]) -> Option<String> {
+    let (origin, _) = layers
+        .iter()
+        .find(|(_, layer)| layer.read_only.is_some())
+        .filter(|(_, layer)| layer.read_only == Some(true))?;
+    Some(match origin {
+        Origin::Context(_) | Origin::File(_) => format!("read-only in {origin}"),
+        _ => origin.words_for("read-only"),
     })
 }
 
@@ -188,6 +203,11 @@ mod tests {
 
     use super::*;
     use crate::config::{File, Format, TtlPolicy, parse};
+
+    /// Layers whose origins do not matter.
+    fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, ConfigError>) -> Result<Config, ConfigError> {
+        super::merge(layers.into_iter().map(|layer| (Origin::Default, layer)).collect(), ask)
+    }
 
     fn never(_: &str) -> Result<String, ConfigError> {
         panic!("nobody is to be asked")
@@ -264,7 +284,7 @@ mod tests {
                 String::from_utf8(c.prefixes.join(&b","[..])).unwrap()
             }),
             ("read-only", ["0", "1", "false"], ["false", "true", "false", "false"].map(Into::into), |c| {
-                c.read_only.to_string()
+                c.read_only.is_some().to_string()
             }),
             (
                 "context",
@@ -309,6 +329,27 @@ mod tests {
             for (layers, expected) in layers.into_iter().zip(expected) {
                 assert_eq!(show(&merge(layers, never).unwrap()), expected, "{name}");
             }
+        }
+    }
+
+    #[test]
+    fn what_refuses_writes_is_named_as_one_would_look_for_it() {
+        let says = |read_only| Layer { read_only, ..Layer::default() };
+        let by = |layers: &[(Origin, Option<bool>)]| {
+            let layers = layers.iter().map(|(origin, said)| (origin.clone(), says(*said))).collect();
+            super::merge(layers, never).unwrap().read_only
+        };
+        let file = Origin::File("/c.toml".into());
+        let prod = Origin::Context("prod".into());
+        for (layers, expected) in [
+            (&[(Origin::Flags, Some(true)), (Origin::Environment, Some(false))][..], Some("--read-only")),
+            (&[(Origin::Flags, None), (Origin::Environment, Some(true))], Some("LOCKSCOPE_READ_ONLY")),
+            (&[(prod, Some(true)), (file.clone(), Some(true))], Some("read-only in context prod")),
+            (&[(Origin::Flags, None), (file.clone(), Some(true))], Some("read-only in /c.toml")),
+            (&[(Origin::Flags, Some(false)), (file, Some(true))], None),
+            (&[], None),
+        ] {
+            assert_eq!(by(layers).as_deref(), expected, "{layers:?}");
         }
     }
 

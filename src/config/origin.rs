@@ -41,10 +41,17 @@ pub struct InForce {
 impl InForce {
     /// The flag, the variable or the place that it came from, as one types or reads it.
     pub fn origin_words(&self) -> String {
-        match &self.origin {
-            Origin::Flags => format!("--{}", self.name),
-            Origin::Environment => {
-                VARIABLES.iter().find(|(name, _)| *name == self.name).map_or("environment", |pair| pair.1).to_owned()
+        self.origin.words_for(&self.name)
+    }
+}
+
+impl Origin {
+    /// The flag, the variable or the place that a setting came from, as one types or reads it.
+    pub fn words_for(&self, setting: &str) -> String {
+        match self {
+            Self::Flags => format!("--{setting}"),
+            Self::Environment => {
+                VARIABLES.iter().find(|(name, _)| *name == setting).map_or("environment", |pair| pair.1).to_owned()
             }
             other => other.to_string(),
         }
@@ -230,7 +237,7 @@ mod tests {
     fn what_is_said_reads_as_what_was_meant() {
         let said = file("dial-timeout = \"1m30s\"\nkeepalive-time = \"500ms\"").said();
         let again: String =
-            said.iter().flat_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?))).collect();
+            said.iter().filter_map(|(name, value)| Some(format!("{name} = {}\n", value.as_ref()?))).collect();
         assert_eq!(file(&again).said(), said);
     }
 }

@@ -25,7 +25,11 @@ pub const SETTINGS: [Setting; 27] = [
     example("cacert", "Trust servers whose certificates these authorities signed.", r#""/etc/etcd/ca.pem""#),
     example("cert", "Show this client certificate.", r#""/etc/etcd/me.pem""#),
     example("key", "The key of the client certificate.", r#""/etc/etcd/me-key.pem""#),
-    example("user", "Log in as this user; the terminal asks for a password that stands nowhere.", r#""inspector""#),
+    example(
+        "user",
+        "Log in as this user; a password that is given nowhere is asked for at the terminal.",
+        r#""inspector""#,
+    ),
     example(
         "password",
         "The user's password. Who can read this file can read it: a variable or the question is better.",
@@ -70,9 +74,9 @@ const WIDTH: usize = 96;
 
 const HEAD: &str = "\
 Settings of lockscope. Nothing here is in force yet: take the # away from what is to be. What
-stands there is the default, or an example where it says so. A flag beats its variable, that
-beats the context, that the rest of this file, that the default. `lockscope config show` prints
-what is in force and where it came from.";
+stands there is the default, or an example where it says so. A flag beats its variable, a variable
+the context, the context the rest of this file; a context typed as --context NAME beats the
+variables, too. `lockscope config show` prints what is in force and where it came from.";
 
 const FINDINGS: &str = "From when on something counts as a finding. `lockscope doctor --list` tells of them all.";
 
@@ -153,14 +157,14 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::config::{Config, File, Layer, merge};
+    use crate::config::{Config, File, Layer, Origin, merge};
 
     fn read(text: &str) -> File {
         File::from_toml(text, Path::new("config.toml")).unwrap_or_else(|error| panic!("{error}\n{text}"))
     }
 
     fn merged(layer: Layer) -> Config {
-        merge(vec![layer], |user| panic!("no password for {user}")).unwrap()
+        merge(vec![(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
     }
 
     /// Takes one `#` from the start of each line, or from those that a test wants.

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::mem;
+use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use crate::domain::raft::{ClusterTime, Fault, NodeId, NodePicture, RaftPicture, RaftRole};
@@ -87,13 +88,20 @@ pub struct Board {
 }
 
 impl Cluster {
-    /// A cluster at time zero whose nodes are all up; nobody leads yet.
+    /// A cluster at time zero whose nodes are all up; nobody leads yet. It forgets no revision
+    /// before it is asked to.
     pub fn new(config: Config) -> Self {
+        Self::keeping(config, None)
+    }
+
+    /// The same, which keeps so many of the latest revisions and every five minutes forgets those
+    /// before (etcd's `--auto-compaction-retention` in the mode `revision`).
+    pub fn keeping(config: Config, kept: Option<NonZeroU64>) -> Self {
         let stores = Stores::default();
         let grace = config.rules.election_max;
         let made = stores.clone();
         Self {
-            raft: raft::Cluster::new(config, move |node| Replica::new(made.of(node), grace)),
+            raft: raft::Cluster::new(config, move |node| Replica::new(made.of(node), grace, kept)),
             roster: Roster::new(config.seed, config.nodes),
             stores,
             known: HashMap::new(),

@@ -1,9 +1,11 @@
-//! One node's share of the etcd cluster: its store, and the clock of the leases while it leads.
+//! One node's share of the etcd cluster: its store, and while it leads the clock of the leases
+//! and of the automatic compaction.
 //!
 //! The store is what the nodes agree on. How long a lease still lives is not: as in etcd, only
 //! the leader counts, and a new leader gives every lease its full time again
 //! (`lease/lessor.go`, `Promote`).
 
+use std::num::NonZeroU64;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 use std::time::Duration;
 
@@ -13,6 +15,7 @@ use crate::mvcc::{Error, Lessor, Request, Response, Snapshot, Store};
 use crate::raft::Machine;
 
 use super::ask::{LeaseAnswer, LeaseQuestion};
+use super::compactor::Compactor;
 use super::words;
 
 /// A store that is read while the cluster writes to it.
@@ -26,12 +29,15 @@ pub struct Replica {
     /// What a new leader adds to the time of each lease: an election's worth, which the clients
     /// could not renew in.
     grace: Duration,
+    /// What forgets old revisions, if somebody does.
+    compactor: Option<Compactor>,
 }
 
 impl Replica {
-    /// An empty store behind `store`, whatever was in it before.
-    pub fn new(store: SharedStore, grace: Duration) -> Self {
-        let replica = Self { store, lessor: Lessor::default(), grace };
+    /// An empty store behind `store`, whatever was in it before. As a leader it sees to it that
+    /// about `kept` of the latest revisions stay readable; all of them without such a number.
+    pub fn new(store: SharedStore, grace: Duration, kept: Option<NonZeroU64>) -> Self {
+        let replica = Self { store, lessor: Lessor::default(), grace, compactor: kept.map(Compactor::new) };
         *replica.write() = Store::new();
         replica
     }
@@ -51,6 +57,16 @@ impl Replica {
             (Request::Revoke { lease }, Ok(_)) => self.lessor.revoked(*lease),
             _ => {}
         }
+    }
+
+    /// What is to be forgotten now.
+    fn compaction(&mut self, now: ClusterTime) -> Option<Request> {
+        let (revision, compacted) = {
+            let store = self.read();
+            (store.revision(), store.compacted())
+        };
+        let revision = self.compactor.as_mut()?.due(since_start(now), revision, compacted)?;
+        Some(Request::Compact { revision, physical: false })
     }
 
     fn granted(&self, lease: LeaseId) -> Option<i64> {
@@ -96,14 +112,22 @@ impl Machine for Replica {
 
     fn lead(&mut self, now: ClusterTime) {
         self.lessor.lead(since_start(now), self.grace);
+        if let Some(compactor) = &mut self.compactor {
+            compactor.lead(since_start(now));
+        }
     }
 
     fn follow(&mut self) {
         self.lessor.follow();
+        if let Some(compactor) = &mut self.compactor {
+            compactor.follow();
+        }
     }
 
     fn next_due(&self) -> Option<ClusterTime> {
-        self.lessor.next_expiry().map(|end| ClusterTime::default() + end)
+        let compaction = self.compactor.as_ref().and_then(Compactor::next_due);
+        let next = self.lessor.next_expiry().into_iter().chain(compaction).min();
+        next.map(|due| ClusterTime::default() + due)
     }
 
     fn due(&mut self, now: ClusterTime) -> Vec<Arc<Request>> {
@@ -112,7 +136,8 @@ impl Machine for Replica {
             // A proposal can be lost with its term; until the lease is gone it is said again.
             self.lessor.retry(lease);
         }
-        expired.into_iter().map(|lease| Arc::new(Request::Revoke { lease })).collect()
+        let revokes = expired.into_iter().map(|lease| Request::Revoke { lease });
+        revokes.chain(self.compaction(now)).map(Arc::new).collect()
     }
 
     fn answer(&mut self, now: ClusterTime, question: &LeaseQuestion) -> LeaseAnswer {

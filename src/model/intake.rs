@@ -172,14 +172,14 @@ impl Facts {
             self.settle_cause(open, cause);
         }
         if !exists {
-            self.end_claims(at, answer.lease);
+            self.end_thefts(at, answer.lease);
         }
         self.version += 1;
     }
 
-    /// Notes that a lease is gone which locks were taken from: its client's claim to them ended.
-    fn end_claims(&mut self, at: Timestamp, lease: LeaseId) {
-        for ix in self.leases.take_robbed(lease) {
+    /// Notes that a lease is gone which locks were stolen from: its client's claim to them ended.
+    fn end_thefts(&mut self, at: Timestamp, lease: LeaseId) {
+        for ix in self.leases.take_stolen_from(lease) {
             let history = self.locks.get_mut(ix.0).and_then(|lock| lock.history.as_mut());
             // The place may be another lock's by now, or the lock was taken once more.
             if let Some(theft) = history.and_then(|history| history.theft.as_mut())
@@ -294,7 +294,7 @@ impl Facts {
             if let Some(theft) = theft
                 && let Some(lock) = self.locks.get_mut(lock_ix.0)
             {
-                self.leases.rob(theft.former_lease, lock_ix);
+                self.leases.note_theft(theft.former_lease, lock_ix);
                 lock.history.get_or_insert_default().theft = Some(Box::new(theft));
             }
             let what = What::Rewritten { party, former_lease: former.lease };

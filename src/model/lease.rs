@@ -5,6 +5,7 @@ mod course;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 
 use crate::domain::{LeaseId, MemberId, Millis, Term, Timestamp};
 use crate::event::LeaseTtl;
@@ -21,8 +22,8 @@ pub use course::{Course, Renewal, TtlState};
 const IDLE: Millis = Millis(60_000);
 const MOST_IDLE: usize = 10_000;
 
-/// Of so many leases that were robbed it is looked when they are gone.
-const MOST_ROBBED: usize = 10_000;
+/// Of so many leases that were stolen from it is looked when they are gone.
+const MOST_STOLEN: usize = 10_000;
 
 /// One lease.
 #[derive(Clone, Debug, Default)]
@@ -45,7 +46,7 @@ pub struct Leases {
     missing: BTreeMap<MemberId, Missing>,
     /// Leases whose lock somebody took by a put over its key, with the locks: they are asked until
     /// they are known to be gone, although nothing hangs on them any more.
-    robbed: HashMap<LeaseId, Vec<LockIx>>,
+    stolen_from: HashMap<LeaseId, Vec<LockIx>>,
     tails: Tails,
 }
 
@@ -177,13 +178,8 @@ impl Leases {
         if id.is_none() {
             return false;
         }
-        let before = self.known.len();
-        let lease = self.known.entry(id).or_default();
+        let (lease, is_new) = self.know(id);
         lease.keys.insert(key);
-        let is_new = self.known.len() != before;
-        if is_new {
-            self.tails.add(id);
-        }
         is_new
     }
 
@@ -198,10 +194,10 @@ impl Leases {
     }
 
     /// Notes that somebody took a lock from this lease by a put over its key.
-    pub(super) fn rob(&mut self, id: LeaseId, lock: LockIx) {
-        if self.robbed.len() < MOST_ROBBED || self.robbed.contains_key(&id) {
-            self.known.entry(id).or_default();
-            let locks = self.robbed.entry(id).or_default();
+    pub(super) fn note_theft(&mut self, id: LeaseId, lock: LockIx) {
+        if self.stolen_from.len() < MOST_STOLEN || self.stolen_from.contains_key(&id) {
+            self.know(id);
+            let locks = self.stolen_from.entry(id).or_default();
             if !locks.contains(&lock) {
                 locks.push(lock);
             }
@@ -209,8 +205,8 @@ impl Leases {
     }
 
     /// The locks that were taken from a lease that is gone now.
-    pub(super) fn take_robbed(&mut self, id: LeaseId) -> Vec<LockIx> {
-        self.robbed.remove(&id).unwrap_or_default()
+    pub(super) fn take_stolen_from(&mut self, id: LeaseId) -> Vec<LockIx> {
+        self.stolen_from.remove(&id).unwrap_or_default()
     }
 
     /// Forgets leases without keys that nobody listed and nobody used for a while.
@@ -221,7 +217,7 @@ impl Leases {
             }
             self.idle.pop_front();
             let idle = self.known.get(&id).is_some_and(|lease| lease.keys.is_empty() && !lease.listed);
-            if idle && !self.robbed.contains_key(&id) {
+            if idle && !self.stolen_from.contains_key(&id) {
                 self.forget(id);
             }
         }
@@ -234,19 +230,17 @@ impl Leases {
         }
         let mut fresh = Vec::new();
         for &id in ids {
-            self.known
-                .entry(id)
-                .or_insert_with(|| {
-                    fresh.push(id);
-                    self.tails.add(id);
-                    Lease::default()
-                })
-                .listed = true;
+            let (lease, is_new) = self.know(id);
+            lease.listed = true;
+            if is_new {
+                fresh.push(id);
+            }
         }
-        // A lease with keys that a lagging member does not list is still one. Of one that was robbed
+        // A lease with keys that a lagging member does not list is still one. Of one that was stolen from
         // the leader has to say that it is gone.
-        let is_gone =
-            |(id, lease): &(&LeaseId, &Lease)| !lease.listed && lease.keys.is_empty() && !self.robbed.contains_key(*id);
+        let is_gone = |(id, lease): &(&LeaseId, &Lease)| {
+            !lease.listed && lease.keys.is_empty() && !self.stolen_from.contains_key(*id)
+        };
         let gone: Vec<LeaseId> = self.known.iter().filter(is_gone).map(|(&id, _)| id).collect();
         for id in gone {
             self.forget(id);
@@ -279,6 +273,17 @@ impl Leases {
             self.forget(id);
         }
         exists
+    }
+
+    /// The lease of this id, and whether it was not known before.
+    fn know(&mut self, id: LeaseId) -> (&mut Lease, bool) {
+        match self.known.entry(id) {
+            Entry::Occupied(known) => (known.into_mut(), false),
+            Entry::Vacant(place) => {
+                self.tails.add(id);
+                (place.insert(Lease::default()), true)
+            }
+        }
     }
 
     /// Forgets a lease that has no keys and is known to be gone.
@@ -452,6 +457,20 @@ mod tests {
         assert_eq!(leases.renewal(L, Timestamp(141_000)), Renewal::Unknown);
         assert!(!poll(&mut leases, 150_000, 2, 0, -1));
         assert!(!leases.contains(L), "a keyless lease that is gone is forgotten");
+    }
+
+    #[test]
+    fn a_lease_that_was_stolen_from_counts_among_those_that_are_told_apart() {
+        let (one, other) = (LeaseId(0x1_0001), LeaseId(0x2_0001));
+        let mut leases = Leases::default();
+        leases.set_listed(&[one]);
+        leases.note_theft(other, LockIx(0));
+        assert_eq!(leases.digits(), 8, "both end alike");
+        leases.take_stolen_from(other);
+        leases.forget(other);
+        assert_eq!(leases.digits(), 4);
+        leases.set_listed(&[one, other]);
+        assert_eq!(leases.digits(), 8, "it was counted away no more often than it came");
     }
 
     #[test]

@@ -362,11 +362,11 @@ impl<'a> KeyView<'a> {
     /// The name that its value gives its client. A key of another kind in a queue has no client
     /// there, whatever its value says.
     pub fn owner(&self) -> Option<String> {
-        if self.is_stranger() { None } else { self.decoded().owner.filter(|owner| !owner.is_empty()) }
+        if self.is_foreign_key() { None } else { self.decoded().owner.filter(|owner| !owner.is_empty()) }
     }
 
-    /// Whether it stands in the queue of a lock whose recipe it does not follow.
-    fn is_stranger(&self) -> bool {
+    /// Whether it is a foreign key: in the queue of a lock whose recipe it does not follow.
+    fn is_foreign_key(&self) -> bool {
         let lock = self.facts.group(self.entry.group).and_then(|group| self.facts.lock(group.lock?));
         lock.is_some_and(|lock| self.is_foreign(lock.layout()) && lock.has_foreign())
     }

@@ -25,7 +25,7 @@ mod requests;
 mod tests;
 mod turn;
 
-use cluster::Embedded;
+use cluster::{Embedded, Read};
 
 /// How long clients may take to give up what they have.
 const FAREWELL: Duration = Duration::from_secs(3);
@@ -46,11 +46,16 @@ pub struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// The clients of `cast` begin on a cluster that begins with them.
+    /// The clients of `cast` begin on a cluster that begins with them and keeps every revision.
     pub fn new(cast: &Cast, cluster: Config, seed: u64) -> Self {
+        Self::on(embedded::Cluster::new(cluster), cast, seed)
+    }
+
+    /// The clients of `cast` begin on this cluster, at whose keys nobody was before.
+    pub fn on(cluster: embedded::Cluster, cast: &Cast, seed: u64) -> Self {
         let mut tally = Tally::new(cast.clients.iter().map(|(id, habits)| (*id, habits)), &cast.resources);
         tally.begins(Term(0));
-        let mut stage = Stage::new(Embedded::new(embedded::Cluster::new(cluster)));
+        let mut stage = Stage::new(Embedded::new(cluster));
         stage.ledgers = Ledgers::new(&cast.resources);
         let next = stage.cluster.revision().next();
         tally.listed(stage.cluster.revision(), &[]);
@@ -175,10 +180,17 @@ impl Rehearsal {
             tally.foresees(told);
         }
         // The history first: what clients say rests on it.
-        let changes = self.stage.cluster.changes(&self.range, self.next);
-        if let Some((last, _)) = changes.last() {
-            self.next = last.next();
-            tally.changed(self.stage.now(), &changes);
+        match self.stage.cluster.changes(&self.range, self.next) {
+            Read::Changes(changes) => {
+                if let Some((last, _)) = changes.last() {
+                    self.next = last.next();
+                    tally.changed(self.stage.now(), &changes);
+                }
+            }
+            Read::Listed { revision, keys } => {
+                self.next = revision.next();
+                tally.listed(revision, &keys);
+            }
         }
         let term = self.stage.cluster.led_term();
         if term > self.term {

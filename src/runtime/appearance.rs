@@ -90,8 +90,8 @@ impl Variables {
         }
     }
 
-    /// Whether a language can be shown: its letters may not be in the encoding that its own locale
-    /// names. A locale of another language says nothing of what somebody chose all the same.
+    /// Whether the locale's encoding can show the language. Only a locale of that very language is
+    /// judged: whoever chose Chinese under `LANG=C` is believed.
     fn can_show(&self, lang: Lang) -> bool {
         let of_locale = self.locale.as_deref().map(Lang::of_locale);
         lang == Lang::English || of_locale != Some(lang) || self.environment().utf8()

@@ -340,6 +340,8 @@ impl Replay {
     fn set_out(&mut self, go: impl FnOnce(&mut Player)) {
         self.pace.play(false);
         (self.ended, self.stops) = (false, true);
+        // A place that was asked for before is not where it goes now.
+        self.asked = None;
         go(&mut self.player);
     }
 
@@ -450,6 +452,36 @@ mod tests {
             replay.order(&mut model, effect::Replay::Seek(place.parse().unwrap()), &TimeZone::UTC);
             assert_eq!(model.ui.toast, None, "{place}");
         }
+    }
+
+    #[test]
+    fn a_place_that_was_given_up_for_another_is_not_said_to_be_beyond_the_end() {
+        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":0}\n".to_owned();
+        for at in 1..=20_000 {
+            writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":10}}}}").unwrap();
+        }
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(file.path(), text).unwrap();
+        let speed = ReplaySpeed::named("1").unwrap();
+        let options = Options { file: file.path().to_owned(), at: None, speed, follow: false };
+        let mut replay = Replay::open(&options, 200).unwrap();
+        let mut model = Model::default();
+        let arrive = |replay: &mut Replay, model: &mut Model| {
+            while replay.player.is_going() {
+                replay.turn(model, |_, _| {});
+            }
+            model.ui.toast.take().map(|toast| toast.notice.to_string())
+        };
+        let seek = || effect::Replay::Seek("rev 99".parse().unwrap());
+        replay.order(&mut model, seek(), &TimeZone::UTC);
+        assert!(replay.player.is_going(), "the way is longer than a turn");
+        // The next revision is none: it comes to the end as well.
+        replay.order(&mut model, effect::Replay::Do(Key::NextRevision), &TimeZone::UTC);
+        assert_eq!(arrive(&mut replay, &mut model), None);
+        assert!(replay.ended);
+        replay.order(&mut model, seek(), &TimeZone::UTC);
+        let told = arrive(&mut replay, &mut model);
+        assert_eq!(told.as_deref(), Some("at the end, revision 10: the recording ends before revision 99"));
     }
 
     #[tokio::test(start_paused = true)]

@@ -2,7 +2,7 @@
 //! draws.
 //!
 //! A frame is drawn only when something changed, or when time alone made the last one wrong,
-//! and only when the terminal took that one. In between the loop sleeps until the model's
+//! and only when the terminal took that one and those before were not too many bytes. In between the loop sleeps until the model's
 //! next deadline; nothing to show means nothing done.
 
 use std::io;
@@ -286,7 +286,7 @@ impl Session {
 
     /// When the next frame is due; `None` when the last one still shows what is.
     fn frame_due(&self) -> Option<Instant> {
-        let earliest = self.drawn.instant + FRAME;
+        let earliest = self.terminal.next_frame().into_iter().chain([self.drawn.instant + FRAME]).max()?;
         if self.drawn.version != Some(self.model.version()) {
             return Some(earliest);
         }

@@ -2,9 +2,11 @@
 //!
 //! Frames are made into bytes here and written without waiting (`output`), one at a time:
 //! while a slow terminal still takes the last frame no other is made, so frames are dropped
-//! whole and never cut, and the loop never waits for the terminal. However the program ends,
+//! whole and never cut, and the loop never waits for the terminal. To a slow connection behind a
+//! quick terminal `budget` keeps them. However the program ends,
 //! `restore` has the last word.
 
+mod budget;
 mod events;
 mod output;
 mod restore;
@@ -17,10 +19,12 @@ use crossterm::Command;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, disable_raw_mode, enable_raw_mode};
 use ratatui::Frame;
+use tokio::time::Instant;
 
 pub use events::{Inputs, LateReply};
 pub use restore::{has_panicked, install_panic_hook, panicked};
 
+use budget::Budget;
 use output::Output;
 use screen::Screen;
 
@@ -32,6 +36,7 @@ const FAREWELL: Duration = Duration::from_millis(30);
 pub struct Terminal {
     output: Output,
     screen: ratatui::Terminal<Screen>,
+    budget: Budget,
     mouse: bool,
 }
 
@@ -45,7 +50,7 @@ impl Terminal {
         let size = crossterm::terminal::size()?;
         let output = Output::to_stdout()?;
         let screen = ratatui::Terminal::new(Screen::new(size))?;
-        let mut terminal = Self { output, screen, mouse };
+        let mut terminal = Self { output, screen, budget: Budget::new(Instant::now()), mouse };
         terminal.resume()?;
         Ok(terminal)
     }
@@ -70,6 +75,11 @@ impl Terminal {
         self.output.is_idle()
     }
 
+    /// From when on another frame may be drawn; `None` when that was always so.
+    pub fn next_frame(&self) -> Option<Instant> {
+        self.budget.next()
+    }
+
     /// Has the terminal take what it was given.
     ///
     /// # Errors
@@ -92,6 +102,7 @@ impl Terminal {
         let mut bytes = ansi(&BeginSynchronizedUpdate);
         bytes.extend_from_slice(&changes);
         bytes.extend(ansi(&EndSynchronizedUpdate));
+        self.budget.spend(Instant::now(), bytes.len());
         self.output.send(&bytes)
     }
 

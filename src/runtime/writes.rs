@@ -130,7 +130,7 @@ impl Writes {
             Some((id, look)) => {
                 let left = self.wait_for(id, signals, observe).await;
                 if left != Left::Knowing {
-                    say(&format!("lockscope: here is how to look: {look}"));
+                    say(&format!("lockscope: to see what came of it: {look}"));
                 }
                 left
             }

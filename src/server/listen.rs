@@ -147,8 +147,8 @@ fn bound(at: SocketAddr, shared: bool) -> io::Result<TcpSocket> {
     Ok(socket)
 }
 
-/// Listens on an address that was kept. The connections it takes have from it whether their
-/// ends, which linger, keep the address from being held or listened on the next time.
+/// Listens on an address that was kept. Accepted connections inherit `SO_REUSEADDR` from the
+/// listener; without it one in `TIME_WAIT` keeps the address from being bound again.
 pub(super) fn listen_again(socket: TcpSocket) -> io::Result<TcpListener> {
     socket.set_reuseaddr(true)?;
     socket.listen(BACKLOG)

@@ -389,9 +389,12 @@ mod tests {
             assert_eq!(over(&world), [""; 0]);
         }
         world.keys(" ");
-        world.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(1_000_000) }));
-        world.pass(2_000);
         assert_eq!(over(&world), [""; 0], "what was dismissed does not come back by itself");
+        world.observe(Observation::WatchLost(WatchLoss::Compacted { at: Revision(1_000_000) }));
+        // What was missed is known once all is read anew.
+        world.list(&[("/a", 1)]);
+        world.pass(2_000);
+        assert_eq!(over(&world), ["watch-gap"], "and what happens anew is told");
     }
 
     #[test]

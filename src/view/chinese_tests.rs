@@ -3,17 +3,18 @@
 
 use super::testing::*;
 use crate::domain::write::{Write, WriteResult};
-use crate::domain::{Alarm, AlarmKind, KeyRange, Lang, LeaseId, MemberId, Millis, Revision};
+use crate::domain::{Alarm, AlarmKind, KeyRange, KeyValue, Lang, LeaseId, MemberId, Millis, Revision};
 use crate::event::{Denied, EndpointError, LinkState, NoStatus, Observation};
-use crate::input::Screen;
 use crate::input::keymap::{BINDINGS, Context};
+use crate::input::{Screen, SeekTo};
 use crate::lang;
-use crate::model::ui::{Notice, Toast};
+use crate::model::findings::RULES;
+use crate::model::ui::{Landed, Notice, RecordingUi, ReplayUi, Toast};
 
 /// The names of the sample and of how it is laid out, and the fields of etcd.
 const NAMES: &[&str] = &["queue", "go-concurrency", "single-key", "etcdctl", "create_revision", "RAFT", "NOSPACE"];
 
-fn chinese(mut cluster: Cluster) -> Cluster {
+pub(super) fn chinese(mut cluster: Cluster) -> Cluster {
     cluster.model.ui.lang = Lang::Chinese;
     cluster
 }
@@ -27,8 +28,9 @@ fn rows(shot: &Screenshot, from: &str, to: &str) -> String {
     lines[at(from)..at(to)].join("\n")
 }
 
-fn no_english(text: &str, allowed: &[&str]) {
-    let left = english_left(text, &[NAMES, allowed].concat());
+pub(super) fn no_english(text: &str, allowed: &[&str]) {
+    let codes = RULES.iter().map(|rule| rule.code);
+    let left = english_left(text, &codes.chain([NAMES, allowed].concat()).collect::<Vec<_>>());
     assert!(left.is_empty(), "{left:?} in\n{text}");
 }
 
@@ -145,6 +147,10 @@ fn an_etcd_that_cannot_be_reached_or_read() {
     cluster.list(vec![]);
     cluster.press("3", 80, 24);
     no_english(&cluster.draw(80, 24, &plain()).text(), &["prefix", "NAME", "lock"]);
+    cluster.tell(Observation::Scope(Vec::new()));
+    let text = cluster.draw(80, 24, &plain()).text();
+    no_english(&text, &["prefix", "NAME", "lock"]);
+    assert!(text.contains("锁是通过询问租约"), "{text}");
     cluster.press("/zz\n", 80, 24);
     assert!(cluster.draw(80, 24, &plain()).text().contains("没有匹配 zz 的内容"));
 }
@@ -203,5 +209,119 @@ fn what_can_be_copied_is_offered() {
     let text = cluster.draw(80, 24, &plain()).text();
     for words in ["╭ 复制 ", "n  锁名", "k  键 ", "t  防护令牌"] {
         assert!(text.contains(words), "{words}:\n{text}");
+    }
+}
+
+/// The sample with a queue that nobody can clear, a key that is none of its lock, a lock of
+/// Kubernetes, one that several hold, and an alarm.
+fn troubled() -> Cluster {
+    let mut cluster = chinese(sample());
+    cluster.put(leased("/jobs/stuck/694d82254d5fdead", 0, 84_300));
+    cluster.put(queued("/jobs/stuck", lease(0x3001), 84_301));
+    cluster.put(leased("/jobs/odd/README", 0, 84_302));
+    cluster.put(queued("/jobs/odd", lease(0x3002), 84_303));
+    let value = kubernetes_lease("node-1_0a1b2c3d-1111-2222-3333-444455556666", 15, cluster.now);
+    cluster.put(KeyValue { value, ..leased("/registry/leases/kube-system/kube-scheduler", 0, 84_304) });
+    for tail in [0x3001, 0x3002] {
+        cluster.ttl(lease(tail), 60, 58);
+    }
+    cluster.tell(Observation::Alarms(vec![Alarm { member: MemberId(3), kind: AlarmKind::NoSpace }]));
+    let next_at = cluster.now;
+    cluster.tell(Observation::Link(LinkState::Retrying { attempt: 1, next_at, why: Vec::new() }));
+    cluster.tell(Observation::Link(LinkState::Live { endpoint: "http://etcd-eu.example:2379".into() }));
+    cluster.wait(40);
+    cluster
+}
+
+#[test]
+fn the_locks_and_what_wants_attention() {
+    // Names that lost their ends, and what fences.
+    const CUT: [&str; 5] = ["READ", "README", "kube", "kube-sch", "key"];
+    for (width, height) in [(80, 24), (120, 36), (200, 60)] {
+        for mut cluster in [chinese(sample()), troubled()] {
+            let text = cluster.draw(width, height, &plain()).text();
+            no_english(&text, &CUT);
+        }
+    }
+}
+
+#[test]
+fn the_list_of_locks_says_by_what_it_is_sorted_and_its_columns_stand() {
+    let mut cluster = chinese(sample());
+    for column in ["轻重 ▼", "等待 ▼", "名称 ▲", "持有 ▼", "TTL ▲", "交接 ▼"] {
+        let shot = cluster.draw(80, 24, &plain());
+        assert!(shot.lines()[2].contains(&format!(" 排序：{column} ")), "{column}: {}", shot.lines()[2]);
+        let starts = |needle: &str| shot.position(needle).unwrap().0;
+        assert_eq!((starts("持有者  "), starts("TTL  ")), (starts("● 770a"), starts("▇▇▁")), "{}", shot.text());
+        cluster.press("s", 80, 24);
+    }
+    cluster.press("a", 80, 24);
+    assert!(cluster.draw(80, 24, &plain()).lines()[2].starts_with("╭ 全部带租约的 "));
+}
+
+#[test]
+fn where_a_replay_came_to_stand_and_what_is_dismissed() {
+    let (at, asked, before) = (Revision(9), Revision(8), Revision(7));
+    let landed = [
+        Landed::AtRevision(at),
+        Landed::Between { asked, before, at },
+        Landed::First { asked, at },
+        Landed::Beyond { asked: SeekTo::Revision(asked), at },
+        Landed::Beyond { asked: SeekTo::At(START), at },
+        Landed::BeforeStart,
+    ];
+    let notices = landed.map(Notice::Landed).into_iter().chain([Notice::Dismissed, Notice::NothingToDismiss]);
+    let mut cluster = chinese(sample());
+    for notice in notices {
+        cluster.model.ui.toast = Some(Toast::new(notice, cluster.now));
+        let line = cluster.draw(80, 24, &plain()).lines()[22].clone();
+        no_english(&line, &[]);
+        assert!(!line.contains('…') && line.contains(|char: char| !char.is_ascii()), "{line}");
+    }
+}
+
+#[test]
+fn who_waits_for_whom() {
+    for (width, height) in [(80, 24), (120, 36)] {
+        let mut cluster = chinese(tangled());
+        cluster.press("7", width, height);
+        let text = cluster.draw(width, height, &plain()).text();
+        no_english(&text, &["README"]);
+    }
+    let mut cluster = chinese(Cluster::connected());
+    cluster.list(vec![queued("/a", lease(1), 5)]);
+    cluster.press("7", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    no_english(&text, &[]);
+    assert!(text.contains("没有谁在等待。"), "{text}");
+}
+
+#[test]
+fn a_replay_and_a_recording() {
+    for (width, height) in [(80, 24), (120, 36)] {
+        let mut cluster = chinese(sample());
+        let replay = ReplayUi { begin: START, at: cluster.now, end: cluster.now, count: 1_234, ..ReplayUi::default() };
+        let states = [
+            ReplayUi { busy: true, ..replay.clone() },
+            ReplayUi { ended: true, ..replay.clone() },
+            ReplayUi { playing: true, follow: true, ..replay.clone() },
+            ReplayUi { dropped: 12, broken: 3, truncated: true, ..replay.clone() },
+        ];
+        for state in states {
+            cluster.model.ui.replay = Some(state);
+            let shot = cluster.draw(width, height, &plain());
+            for line in [0, height - 2, height - 1] {
+                no_english(&shot.lines()[usize::from(line)], &[]);
+            }
+        }
+        cluster.model.ui.replay = None;
+        let recording = RecordingUi { bytes: 2_048, ..RecordingUi::default() };
+        for state in
+            [RecordingUi { dropped: 7, ..recording.clone() }, RecordingUi { failed: true, ..recording.clone() }]
+        {
+            cluster.model.ui.recording = Some(state);
+            let line = cluster.draw(width, height, &plain()).lines()[0].clone();
+            no_english(&line, &[]);
+        }
     }
 }

@@ -30,9 +30,13 @@ pub fn short(digits: usize, lease: LeaseId, key: &[u8]) -> Cow<'_, str> {
         }
         return fit_bytes(last, WITHOUT, Cut::End, "");
     }
-    let hex = lease.to_string();
-    // A sign is no digit: it stays with all of them.
-    Cow::Owned(hex[hex.len().saturating_sub(digits)..].to_owned())
+    let whole = lease.to_string();
+    // A sign is no digit: it is seen where all of them are, and two that differ by it alone are told apart.
+    let hex = whole.trim_start_matches('-');
+    match hex.len().checked_sub(digits) {
+        None | Some(0) => Cow::Owned(whole),
+        Some(cut) => Cow::Owned(hex[cut..].to_owned()),
+    }
 }
 
 /// The name a value gives its client, if it gives one.
@@ -51,7 +55,9 @@ mod tests {
         assert_eq!(short(8, lease, b"/jobs/a/694d82254d5fa305"), "4d5fa305");
         assert_eq!(short(16, lease, b"/jobs/a/694d82254d5fa305"), "694d82254d5fa305");
         assert_eq!(short(4, LeaseId(0x0a), b"/jobs/a/a"), "a");
-        assert_eq!(short(4, LeaseId(-0x7fab), b"x"), "7fab");
+        assert_eq!(short(4, LeaseId(-0x17fab), b"x"), "7fab");
+        assert_eq!(short(4, LeaseId(-0x7fab), b"x"), "-7fab");
+        assert_eq!(short(16, LeaseId(-0x694d_8225_4d5f_a305), b"x"), "-694d82254d5fa305");
         assert_eq!(short(4, LeaseId::NONE, b"/jobs/a/README.md"), "README.m");
         assert_eq!(short(4, LeaseId::NONE, b"/jobs/a/694d82254d5fa305"), "4d5fa305");
         assert_eq!(short(4, LeaseId::NONE, b"/jobs/a/\x1b"), "\\x1b");

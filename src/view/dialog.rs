@@ -6,8 +6,6 @@
 
 mod words;
 
-pub use words::to_do;
-
 use ratatui::layout::{Position, Rect};
 use ratatui::text::{Line, Span};
 
@@ -21,7 +19,8 @@ use crate::domain::{Key, Revision};
 use crate::input::{Action, Pane, Target};
 use crate::model::Facts;
 use crate::model::blast::Struck;
-use crate::model::ui::dialog::{Dialog, Refusal, Stage};
+use crate::model::ui::dialog::{Dialog, Stage};
+use crate::say;
 
 /// The most columns of the dialog.
 const WIDTH: u16 = 100;
@@ -82,8 +81,9 @@ fn panel<'a>(
     let mut data = vec![theme.span(state, role)];
     if len > room {
         let dash = if theme.glyphs.unicode { "–" } else { "-" };
-        let rows = format!(" {} {}{dash}{} of {}", theme.glyphs.dot, first + 1, first + room, grouped(count(len)));
-        data.push(theme.span(rows, Role::Muted));
+        let rows = format!("{}{dash}{}", first + 1, first + room);
+        let rows = say!("{rows} of {all}", rows, all = grouped(count(len)));
+        data.push(theme.span(format!(" {} {rows}", theme.glyphs.dot), Role::Muted));
     }
     let data = Line::from(data);
     let left = columns.saturating_sub(usize::from(columns_of(&data)) + 4);
@@ -156,12 +156,14 @@ impl<'a> List<'a> {
     /// A key, and its create_revision.
     fn key(&self, key: &'a (Key, Revision), columns: usize, theme: &Theme) -> Line<'a> {
         let (name, created) = key;
-        let (mut text, mut role) = (format!("created at {}", grouped(created.0)), Role::Muted);
-        if self.dialog.is_fresh(key) {
-            (text, role) = (format!("NEW, {text}"), Role::Error);
+        let revision = grouped(created.0);
+        let (text, role) = if self.dialog.is_fresh(key) {
+            (say!("NEW, created at {revision}", revision), Role::Error)
         } else if self.facts.key(name).is_none() && !matches!(self.dialog.stage, Stage::Over(_)) {
-            (text, role) = (format!("not watched, {text}"), Role::Warning);
-        }
+            (say!("not watched, created at {revision}", revision), Role::Warning)
+        } else {
+            (say!("created at {revision}", revision), Role::Muted)
+        };
         apart(theme.key(name, columns.saturating_sub(4 + width(&text)), Role::Text), text, role, columns, theme)
     }
 }
@@ -193,7 +195,7 @@ fn foot(
     let over = matches!(&dialog.stage, Stage::Over(result) if !matches!(result, WriteResult::Unknown { .. }));
     if !over {
         let keys = if dialog.wants_y() { "Ctrl-Y" } else { "y" };
-        let copies = format!("  {keys} copies");
+        let copies = format!("  {}", say!("{keys} copies", keys));
         let lines = command_rows(command, &copies, (columns, most), theme);
         rows.extend(lines.into_iter().map(|line| Foot { line, copies: true }));
     }
@@ -204,13 +206,8 @@ fn foot(
             (rows, None)
         }
         Stage::Shown => {
-            let (text, role) = match dialog.refusal {
-                Some(Refusal::WrongWord) => ("That is not the word: ", Role::Error),
-                Some(Refusal::AskingAgain) => ("Something changes; the cluster is asked again: ", Role::Error),
-                None => ("", Role::Text),
-            };
-            let text = format!("{text}type {} {}", dialog.word(), to_do(dialog.write()));
-            let asked = wrapped("", &text, columns, if role == Role::Error { role } else { Role::Title }, theme);
+            let (text, role) = words::asked(dialog);
+            let asked = wrapped("", &text, columns, role, theme);
             rows.extend(asked.into_iter().take(WORD_ROWS).map(plain));
             let (before, behind) = dialog.line.split();
             let (before, behind) = (escape_text(before), escape_text(behind));
@@ -278,9 +275,11 @@ fn amount(dialog: &Dialog) -> String {
     let keys = quantity(dialog.radius.keys.len(), "key");
     match dialog.radius.locks.len() {
         0 => keys,
-        locks => format!("{keys}, {}", quantity(locks, "lock")),
+        locks => format!("{keys}{}{}", say!(", "), quantity(locks, "lock")),
     }
 }
 
+#[cfg(test)]
+mod chinese_tests;
 #[cfg(test)]
 mod tests;

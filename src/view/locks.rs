@@ -22,6 +22,7 @@ use super::{empty, log, members, verdict};
 use crate::domain::{Millis, Timestamp};
 use crate::input::{Pane, Sort};
 use crate::model::{Diagnosis, Facts, LockIx, LockView};
+use crate::say;
 use attention::Attention;
 use row::Worst;
 
@@ -101,7 +102,7 @@ impl Locks<'_> {
         }
         let spared = area.height.saturating_sub(self.listed_rows());
         // Of nothing that is listed there is much to say.
-        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.wanted_rows()) + WATCH;
+        let is_spared = !self.rows.is_empty() && spared >= share.max(notes.all_rows()) + WATCH;
         let watch_rows = if is_spared { WATCH } else { 0 };
         let (area, watch) = bottom(area, watch_rows);
         let (list, below) = bottom(area, self.lower_rows(area, share, notes, area.width));
@@ -243,8 +244,8 @@ impl Locks<'_> {
         let arrow = if self.sort.starts_with_largest() == self.reversed { glyphs.ascending } else { glyphs.descending };
         let place = position(window, self.rows.len());
         let gap = if place.is_empty() { "" } else { "  " };
-        let sort = self.sort.name().to_uppercase();
-        Line::from(theme.span(format!("{place}{gap}sort: {sort} {arrow}"), Role::Muted))
+        let sort = say!("sort: {column} {arrow}", column = sorted_by(self.sort), arrow);
+        Line::from(theme.span(format!("{place}{gap}{sort}"), Role::Muted))
     }
 
     fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention) {
@@ -284,7 +285,19 @@ fn name_title<'a>(lock: &LockView<'a>, area: Rect, theme: &Theme) -> Line<'a> {
     Line::from(theme.key(lock.name(), room, Role::Title))
 }
 
+/// What the list is sorted by, in the words of its headings where there is one.
+fn sorted_by(sort: Sort) -> &'static str {
+    match sort {
+        Sort::Weight => say!("WEIGHT"),
+        Sort::Wait => say!("WAIT"),
+        Sort::Name => say!("NAME"),
+        Sort::Held => say!("HELD"),
+        Sort::Ttl => say!("TTL"),
+        Sort::Handovers => say!("HANDOVERS"),
+    }
+}
+
 fn draw_nothing_selected(canvas: &mut Canvas<'_>, area: Rect) {
-    let inner = Panel::new(canvas.theme.span("Lock", Role::Title)).draw(canvas, area);
-    canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "no lock is selected", Role::Muted);
+    let inner = Panel::new(canvas.theme.span(say!("Lock"), Role::Title)).draw(canvas, area);
+    canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("no lock is selected"), Role::Muted);
 }

@@ -10,18 +10,19 @@ use super::theme::{Role, Theme};
 use super::widget::gauge::gauge;
 use crate::model::Model;
 use crate::model::ui::{RecordingUi, ReplayUi};
+use crate::say;
 
 /// The widest the bar gets, and the narrowest that says anything.
 const BAR: (u16, u16) = (60, 8);
 
 /// `REPLAY 1x  PAUSED`: in the place of what the link is like, for there is none.
 pub fn header_words<'a>(replay: &ReplayUi, theme: &Theme) -> Vec<Span<'a>> {
-    let mut words = vec![theme.span(format!("REPLAY {}", replay.speed), Role::Title)];
+    let mut words = vec![theme.span(say!("REPLAY {speed}", speed = replay.speed), Role::Title)];
     let state = match replay {
-        ReplayUi { busy: true, .. } => Some("SEEKING"),
-        ReplayUi { ended: true, .. } => Some("END"),
-        ReplayUi { playing: false, .. } => Some("PAUSED"),
-        ReplayUi { follow: true, .. } => Some("FOLLOWING"),
+        ReplayUi { busy: true, .. } => Some(say!("SEEKING")),
+        ReplayUi { ended: true, .. } => Some(say!("END")),
+        ReplayUi { playing: false, .. } => Some(say!("PAUSED")),
+        ReplayUi { follow: true, .. } => Some(say!("FOLLOWING")),
         _ => None,
     };
     words.extend(state.map(|state| theme.span(format!("  {state}"), Role::Warning)));
@@ -32,11 +33,12 @@ pub fn header_words<'a>(replay: &ReplayUi, theme: &Theme) -> Vec<Span<'a>> {
 pub fn recording_words<'a>(recording: &RecordingUi, theme: &Theme) -> Vec<Span<'a>> {
     let size = bytes(i64::try_from(recording.bytes).unwrap_or(i64::MAX));
     match recording {
-        RecordingUi { failed: true, .. } => vec![theme.span("  REC stopped", Role::Error)],
-        RecordingUi { dropped: 0, .. } => vec![theme.span(format!("  REC {size}"), Role::Title)],
+        RecordingUi { failed: true, .. } => vec![theme.span(format!("  {}", say!("REC stopped")), Role::Error)],
+        RecordingUi { dropped: 0, .. } => vec![theme.span(format!("  {}", say!("REC {size}", size)), Role::Title)],
         RecordingUi { dropped, .. } => {
-            let text = format!("  REC {size}, {} dropped", grouped(i64::try_from(*dropped).unwrap_or(i64::MAX)));
-            vec![theme.span(text, Role::Warning)]
+            let dropped = grouped(i64::try_from(*dropped).unwrap_or(i64::MAX));
+            let text = say!("REC {size}, {dropped} dropped", size, dropped);
+            vec![theme.span(format!("  {text}"), Role::Warning)]
         }
     }
 }
@@ -50,9 +52,10 @@ pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let counted = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let time = |at| clock(at, replay.at, &theme.zone);
     let mut parts = vec![(quantity(counted(replay.count), "observation"), Role::Muted)];
-    parts.extend((replay.dropped > 0).then(|| (format!("{} were not recorded", number(replay.dropped)), Role::Error)));
+    let dropped = || say!("{count} were not recorded", count = number(replay.dropped));
+    parts.extend((replay.dropped > 0).then(|| (dropped(), Role::Error)));
     parts.extend((replay.broken > 0).then(|| (quantity(counted(replay.broken), "broken line"), Role::Error)));
-    parts.extend(replay.truncated.then(|| ("truncated: there is no closing line".to_owned(), Role::Warning)));
+    parts.extend(replay.truncated.then(|| (say!("truncated: there is no closing line").to_owned(), Role::Warning)));
     let mut told: Vec<Span<'_>> = parts.into_iter().map(|(text, role)| theme.span(format!("  {text}"), role)).collect();
     let end = theme.span(format!(" {}", time(replay.end)), Role::Muted);
     let now = theme.span(format!("{} ", time(replay.at)), Role::Text);

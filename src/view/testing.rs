@@ -393,6 +393,49 @@ pub fn sample() -> Cluster {
     cluster
 }
 
+/// Two that cross and one behind them, a holder of two contended locks with a long queue behind
+/// it, and a key without a lease that blocks.
+pub fn tangled() -> Cluster {
+    let mut cluster = Cluster::connected();
+    let (a, b, c) = (lease(0xa1a1), lease(0xb2b2), lease(0xc3c3));
+    let mut keys = vec![queued("/acct/one", a, 100), queued("/acct/two", b, 101)];
+    keys.extend([queued("/jobs/index", c, 102), queued("/jobs/report", c, 103)]);
+    keys.push(KeyValue { value: b"db7.example.org:4711".to_vec(), ..queued("/leader/api", lease(0xd4d4), 104) });
+    keys.push(leased("/jobs/odd/README", 0, 105));
+    keys.sort_by(|x, y| x.key.cmp(&y.key));
+    cluster.list(keys);
+    for tail in [a, b, c, lease(0xd4d4)] {
+        cluster.ttl(tail, 60, 55);
+    }
+    cluster.wait(5);
+    let mut revision = 200;
+    let mut put = |cluster: &mut Cluster, lock: &str, lease: i64, value: &[u8]| {
+        revision += 1;
+        cluster.put(KeyValue { value: value.to_vec(), ..queued(lock, lease, revision) });
+        cluster.ttl(lease, 60, 50);
+    };
+    put(&mut cluster, "/acct/two", a, b"");
+    put(&mut cluster, "/leader/api", lease(0x5000), b"db8.example.org:815");
+    put(&mut cluster, "/jobs/odd", lease(0x6000), b"");
+    cluster.wait(3);
+    put(&mut cluster, "/acct/one", b, b"");
+    put(&mut cluster, "/acct/one", lease(0x7000), b"");
+    for nth in 0..12 {
+        put(&mut cluster, "/jobs/report", lease(0x8000 + nth), b"");
+    }
+    put(&mut cluster, "/jobs/index", lease(0x8008), b"");
+    put(&mut cluster, "/jobs/report", lease(0x8008), b"");
+    cluster.wait(62);
+    for tail in [a, b, c, lease(0xd4d4), lease(0x5000), lease(0x6000), lease(0x7000)] {
+        cluster.ttl(tail, 60, 58);
+    }
+    // One of those that wait is dead, and two polls say so.
+    cluster.ttl(lease(0x8001), 60, 14);
+    cluster.wait(1);
+    cluster.ttl(lease(0x8001), 60, 13);
+    cluster
+}
+
 /// A Kubernetes `Lease` as the API server stores it, held and renewed at a time.
 pub fn kubernetes_lease(holder: &str, seconds: u8, renewed: Timestamp) -> Vec<u8> {
     let field = |number: u8, bytes: &[u8]| {

@@ -8,6 +8,7 @@ use super::text::{split_at_width, verdict, width};
 use super::theme::Role;
 use crate::domain::Sentence;
 use crate::model::{Facts, LockView};
+use crate::say;
 
 /// The most lines it gets beside a list, and on the lock's own screen, where it is whole.
 const MOST: usize = 3;
@@ -47,7 +48,7 @@ fn room(columns: u16) -> usize {
 fn fitting(clauses: &[Sentence], columns: usize, most: usize, ellipsis: &str) -> Vec<String> {
     let mut lines = Vec::new();
     for count in (1..=clauses.len()).rev() {
-        let more = if count < clauses.len() { format!("; {ellipsis}") } else { String::new() };
+        let more = if count < clauses.len() { format!("{}{ellipsis}", say!("; ")) } else { String::new() };
         lines = wrapped(&format!("{}{more}", verdict(&clauses[..count])), columns, most);
         if lines.last().is_none_or(|last| width(last) <= columns) {
             break;

@@ -21,6 +21,7 @@ use crate::input::{Pane, Target};
 use crate::model::ui::WaitsUi;
 use crate::model::ui::waits::{Called, WaitRow, WaitWhat};
 use crate::model::{Facts, Renewal, Since};
+use crate::say;
 
 /// Where the tree stops going right: deeper rows stand below each other.
 const DEEPEST: usize = 5;
@@ -59,7 +60,7 @@ impl Waits<'_> {
         let data = if rows.len() > usize::from(capacity) {
             position(&window, rows.len())
         } else {
-            String::from(if rows.is_empty() { "" } else { "the worst first" })
+            String::from(if rows.is_empty() { "" } else { say!("the worst first") })
         };
         let panel = Panel::new(title("Waits", self.ui.shown(), self.ui.total(), self.filter, theme))
             .data(theme.span(data, Role::Muted))
@@ -88,10 +89,10 @@ impl Waits<'_> {
         }
         let muted = |text: &'static str| Line::from(theme.span(text, Role::Muted));
         let lines = [
-            Line::from(theme.span("Nobody waits.", Role::Title)),
+            Line::from(theme.span(say!("Nobody waits."), Role::Title)),
             Line::default(),
-            muted("Who waits on a single key, or polls, leaves no trace in etcd."),
-            muted("1 shows the locks, 3 the leases"),
+            muted(say!("Who waits on a single key, or polls, leaves no trace in etcd.")),
+            muted(say!("1 shows the locks, 3 the leases")),
         ];
         notice(canvas, inner, &lines);
     }
@@ -102,7 +103,7 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
     let lock = row.lock.as_ref().map_or(&[][..], |(_, name)| name.as_bytes());
     Row::new(match &row.what {
         WaitWhat::Circle { clients, certain, since, behind } => {
-            let (word, role) = if *certain { ("deadlock", Role::Error) } else { ("circle", Role::Warning) };
+            let (word, role) = if *certain { (say!("deadlock"), Role::Error) } else { (say!("circle"), Role::Warning) };
             let head = format!("{} {word}", if *certain { theme.glyphs.lost } else { theme.glyphs.warning });
             vec![
                 Cell::span(theme.span(head, role)),
@@ -132,10 +133,10 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
             let form =
                 |text: String| Line::from(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted));
             let forms = if *is_open {
-                vec![form(format!("fold {count} again")), form(format!("fold {count}"))]
+                vec![form(say!("fold {count} again", count)), form(say!("fold {count}", count))]
             } else {
-                let more = format!("{} {count}", theme.glyphs.ellipsis);
-                vec![form(format!("{more} more")), form(more)]
+                let ellipsis = theme.glyphs.ellipsis;
+                vec![form(say!("{ellipsis} {count} more", ellipsis, count)), form(format!("{ellipsis} {count}"))]
             };
             let mut cells = vec![Cell::Forms(forms), Cell::Name(lock, theme.style(Role::Muted))];
             cells.resize_with(COLUMNS.len(), || Cell::new(""));
@@ -210,7 +211,7 @@ fn waits_cell<'a>(lock: &'a [u8], more: usize, for_itself: bool, theme: &Theme) 
             spans.push(theme.span(format!(" +{more}"), Role::Muted));
         }
         if for_itself {
-            spans.push(theme.span(format!(" {} itself", theme.glyphs.warning), Role::Warning));
+            spans.push(theme.span(format!(" {} {}", theme.glyphs.warning, say!("itself")), Role::Warning));
         }
         Line::from(spans)
     };
@@ -262,52 +263,8 @@ mod tests {
     use insta::assert_snapshot;
 
     use super::*;
-    use crate::domain::KeyValue;
     use crate::input::{Screen, WaitId};
-    use crate::view::testing::{Cluster, ascii, lease, leased, mono, plain, queued};
-
-    /// Two that cross and one behind them, a holder of two contended locks with a long queue behind
-    /// it, and a key without a lease that blocks.
-    fn tangled() -> Cluster {
-        let mut cluster = Cluster::connected();
-        let (a, b, c) = (lease(0xa1a1), lease(0xb2b2), lease(0xc3c3));
-        let mut keys = vec![queued("/acct/one", a, 100), queued("/acct/two", b, 101)];
-        keys.extend([queued("/jobs/index", c, 102), queued("/jobs/report", c, 103)]);
-        keys.push(KeyValue { value: b"db7.example.org:4711".to_vec(), ..queued("/leader/api", lease(0xd4d4), 104) });
-        keys.push(leased("/jobs/odd/README", 0, 105));
-        keys.sort_by(|x, y| x.key.cmp(&y.key));
-        cluster.list(keys);
-        for tail in [a, b, c, lease(0xd4d4)] {
-            cluster.ttl(tail, 60, 55);
-        }
-        cluster.wait(5);
-        let mut revision = 200;
-        let mut put = |cluster: &mut Cluster, lock: &str, lease: i64, value: &[u8]| {
-            revision += 1;
-            cluster.put(KeyValue { value: value.to_vec(), ..queued(lock, lease, revision) });
-            cluster.ttl(lease, 60, 50);
-        };
-        put(&mut cluster, "/acct/two", a, b"");
-        put(&mut cluster, "/leader/api", lease(0x5000), b"db8.example.org:815");
-        put(&mut cluster, "/jobs/odd", lease(0x6000), b"");
-        cluster.wait(3);
-        put(&mut cluster, "/acct/one", b, b"");
-        put(&mut cluster, "/acct/one", lease(0x7000), b"");
-        for nth in 0..12 {
-            put(&mut cluster, "/jobs/report", lease(0x8000 + nth), b"");
-        }
-        put(&mut cluster, "/jobs/index", lease(0x8008), b"");
-        put(&mut cluster, "/jobs/report", lease(0x8008), b"");
-        cluster.wait(62);
-        for tail in [a, b, c, lease(0xd4d4), lease(0x5000), lease(0x6000), lease(0x7000)] {
-            cluster.ttl(tail, 60, 58);
-        }
-        // One of those that wait is dead, and two polls say so.
-        cluster.ttl(lease(0x8001), 60, 14);
-        cluster.wait(1);
-        cluster.ttl(lease(0x8001), 60, 13);
-        cluster
-    }
+    use crate::view::testing::{Cluster, ascii, lease, mono, plain, queued, tangled};
 
     fn shown(cluster: &mut Cluster, width: u16, height: u16) -> Vec<String> {
         cluster.draw(width, height, &plain()).lines()

@@ -15,9 +15,9 @@ fn what_is_found_decides_how_it_ends_whether_somebody_reads_it_or_not() {
     let doctor = || on(&cluster, ["--prefix", "/jobs/", "doctor"]);
     doctor().run().expect(0);
     // Put again without its lease it stays for ever, and blocks whoever waits.
-    store.join("/jobs/stuck", 0x2000, 60);
+    store.join("/jobs/stuck", 0x2040_a228_242e_2d06, 60);
     store.join("/jobs/stuck", 0x3000, 60);
-    store.put("/jobs/stuck/2000", "", 0);
+    store.put("/jobs/stuck/2040a228242e2d06", "", 0);
     let ended = doctor().run().expect(8);
     assert!(ended.text().contains("holder-without-lease"), "{}", ended.text());
     let mut unread = doctor().start();

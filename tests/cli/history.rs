@@ -58,7 +58,7 @@ fn what_is_compacted_and_what_is_not_there_is_said() {
     let _store = released(&cluster);
     assert!(cluster.ctl(&["compact", "3"]).status.success());
     let after = on(&cluster, ["history", "/s/job"]).run();
-    assert!(after.stderr.contains("nothing before revision 4"), "{}", after.stderr);
+    assert!(after.stderr.contains("compacted at 3: nothing older can be told"), "{}", after.stderr);
     assert_eq!(after.text(), "4\t/s/job/7e055af811b4bb53\t-\t2\t-\tdeleted\t/s/job/c3\twho\t-\n");
     let missing = on(&cluster, ["history", "/s/jop"]).run();
     assert_eq!(missing.code, Some(1));

@@ -1,5 +1,9 @@
 //! The configuration file, and that flags, variables and the file are put over each other.
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
 use serde_json::json;
 
 use crate::program::{File, lockscope};
@@ -84,8 +88,11 @@ fn a_context_is_chosen_by_flag_variable_or_file_in_this_order() {
     assert_eq!(is(&dev), (json!("dev"), json!("http://127.0.0.1:1")));
     let none = run(&["--context", ""]).json();
     assert_eq!(is(&none), (json!(null), json!("http://127.0.0.1:2379")));
-    let variable = run(&["--context", "prod"]).env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
-    assert_eq!(is(&variable), (json!("prod"), json!("http://127.0.0.1:3")));
+    // Who types a context means its cluster; one that a variable names gives way to other variables.
+    let typed = run(&["--context", "prod"]).env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
+    assert_eq!(is(&typed), (json!("prod"), json!("http://127.0.0.1:2")));
+    let variables = run(&[]).env("LOCKSCOPE_CONTEXT", "prod").env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
+    assert_eq!(is(&variables), (json!("prod"), json!("http://127.0.0.1:3")));
 }
 
 #[test]
@@ -183,6 +190,16 @@ fn the_path_is_given_whatever_stands_in_the_file() {
     let file = File::config("garbage");
     let ended = lockscope(["config", "path"]).env("XDG_CONFIG_HOME", file.home()).run().expect(0);
     assert_eq!(ended.text(), format!("{}\n", file.path().display()));
+    let path = |home: &Path| {
+        lockscope(["config", "path"]).env("XDG_CONFIG_HOME", home).env("ETCDCTL_WRITE_OUT", "json").json()
+    };
+    assert_eq!(path(file.home())["config_path"], json!(file.path().display().to_string()));
+    // A folder whose name is no text is looked into all the same.
+    let home = tempfile::tempdir().unwrap();
+    let odd = home.path().join(OsStr::from_bytes(b"\xff"));
+    assert_eq!(path(&odd)["is_there"], json!(false));
+    lockscope(["config", "init"]).env("XDG_CONFIG_HOME", &odd).run().expect(0);
+    assert_eq!(path(&odd)["is_there"], json!(true));
 }
 
 #[test]
@@ -209,5 +226,8 @@ fn the_program_says_what_it_is_built_from() {
     let document = lockscope(["--endpoints", "127.0.0.1:1", "info", "-w", "json"]).json();
     assert!(document["rustc"].as_str().unwrap().starts_with("rustc 1."), "{document}");
     assert!(document["target"].as_str().unwrap().contains(std::env::consts::ARCH), "{document}");
-    assert!(document["commit"].is_null() || document["commit"].as_str().unwrap().len() == 12, "{document}");
+    // Of a release: twelve digits, or more where those would not do, and whether the tree was changed.
+    let commit = document["commit"].as_str().map(|commit| commit.trim_end_matches("-dirty"));
+    let is_hash = |commit: &str| commit.len() >= 12 && commit.chars().all(|digit| digit.is_ascii_hexdigit());
+    assert!(commit.is_none_or(is_hash), "{document}");
 }

@@ -42,7 +42,7 @@ fn a_scenario_is_told_in_the_language_of_the_locale() {
     let tui = lockscope(&["demo", "zombie", "--theme", "dark"]).env("LC_ALL", "zh_CN.UTF-8").size(120, 36).start();
     // The first narration, of which the list below has as much as there is room for.
     tui.shows("持有者向两个资源写入，并附上防护令牌");
-    tui.shows("5 Playground");
+    tui.shows("5 演练场");
     tui.keys("q");
     assert_eq!(tui.ends(), 0);
 }

@@ -102,6 +102,40 @@ fn a_terminal_that_does_not_keep_up_does_not_keep_the_program() {
 }
 
 #[test]
+fn a_slow_terminal_gets_fewer_frames_and_keys_do_what_they_do() {
+    /// What lies between a program and its terminal (Linux, `tty_buffer.c`), and some more.
+    const BUFFER: usize = 96 << 10;
+    let tui = lockscope(&["demo", "--theme", "dark"]).size(200, 60).start();
+    tui.shows("HOLDS");
+    tui.keys("r");
+    tui.shows("newest first");
+    let before = tui.taken();
+    tui.keys("\x0c");
+    let frame = tui.sent_between(before, b"\x1b[2J", b"\x1b[?2026l");
+
+    // Whole frames are asked for while it takes a few hundred bytes at a time.
+    tui.pace(Some(2_000));
+    let begun = tui.taken();
+    let frames = 4 * BUFFER / frame;
+    for nth in 0..frames {
+        tui.keys("\x0c");
+        tui.takes(begun + 256 * nth.min(32));
+    }
+    tui.keys("?");
+    let at = tui.taken();
+    tui.pace(None);
+    tui.shows("closes the help");
+    let behind = tui.taken() - at;
+    println!("{frames} frames of {frame} bytes were asked for, {behind} bytes were on their way");
+    assert!(behind < BUFFER + 2 * frame, "frames queue up: {behind} bytes for {frames}");
+
+    tui.pace(Some(2_000));
+    let took = tui.time_to_end(|| tui.keys("qq"));
+    println!("q on a slow terminal: {took:?}");
+    assert!(took < Duration::from_secs(2), "{took:?}");
+}
+
+#[test]
 fn a_terminal_that_is_stopped_does_not_keep_the_program() {
     let tui = alone();
     tui.stop();

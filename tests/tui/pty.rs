@@ -15,6 +15,9 @@ use vt100::{MouseProtocolMode, Parser, Screen};
 /// Nothing that is tested here takes longer unless it hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
+/// What a slow terminal takes at once.
+const PIECE: usize = 256;
+
 /// A run that is not started yet.
 pub struct Setup {
     command: CommandBuilder,
@@ -59,6 +62,8 @@ struct Seen {
     at: Instant,
     /// Whether the terminal takes no bytes at present.
     held: bool,
+    /// How many bytes a second it takes, if that is few.
+    pace: Option<u32>,
     /// Whether its window is being closed.
     closing: bool,
 }
@@ -108,8 +113,14 @@ impl Setup {
         let (columns, rows) = self.size;
         let pair = native_pty_system().openpty(pty_size(columns, rows)).unwrap();
         let mut child = pair.slave.spawn_command(self.command).unwrap();
-        let seen =
-            Seen { parser: Parser::new(rows, columns, 0), bytes: Vec::new(), at: now(), held: false, closing: false };
+        let seen = Seen {
+            parser: Parser::new(rows, columns, 0),
+            bytes: Vec::new(),
+            at: now(),
+            held: false,
+            pace: None,
+            closing: false,
+        };
         let shared = Arc::new(Shared { seen: Mutex::new(seen), changed: Condvar::new() });
         let writer: Writer = Arc::new(Mutex::new(Some(pair.master.take_writer().unwrap())));
         let reader =
@@ -130,7 +141,8 @@ fn read(
 ) -> thread::JoinHandle<()> {
     thread::spawn(move || {
         let mut buffer = [0; 16_384];
-        while let Ok(count @ 1..) = reader.read(&mut buffer) {
+        let mut most = buffer.len();
+        while let Ok(count @ 1..) = reader.read(&mut buffer[..most]) {
             let mut seen = shared.lock();
             seen.parser.process(&buffer[..count]);
             seen.bytes.extend_from_slice(&buffer[..count]);
@@ -144,7 +156,17 @@ fn read(
             }
             shared.changed.notify_all();
             // What is not read fills the terminal, and then whoever writes to it waits.
-            if shared.changed.wait_while(seen, |seen| seen.held).unwrap().closing {
+            let seen = shared.changed.wait_while(seen, |seen| seen.held).unwrap();
+            let (seen, most_now) = match seen.pace {
+                None => (seen, buffer.len()),
+                Some(pace) => {
+                    let took = Duration::from_secs(1) * u32::try_from(count).unwrap() / pace;
+                    let slow = |seen: &mut Seen| seen.pace.is_some() && !seen.closing;
+                    (shared.changed.wait_timeout_while(seen, took, slow).unwrap().0, PIECE)
+                }
+            };
+            most = most_now;
+            if seen.closing {
                 break;
             }
         }
@@ -238,6 +260,16 @@ impl Tui {
         assert!(!contains(&self.shared.lock().bytes, bytes), "{:?} was sent", String::from_utf8_lossy(bytes));
     }
 
+    /// Waits until something was sent that begins and ends so, behind so many bytes; its length.
+    pub fn sent_between(&self, since: usize, begin: &[u8], end: &[u8]) -> usize {
+        let find = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).position(|window| window == part);
+        let length = |bytes: &[u8]| find(&bytes[find(bytes, begin)?..], end);
+        let seen = self.shared.lock();
+        let wait = |seen: &mut Seen| length(&seen.bytes[since..]).is_none();
+        let (seen, _) = self.shared.changed.wait_timeout_while(seen, PATIENCE, wait).unwrap();
+        length(&seen.bytes[since..]).unwrap_or_else(|| panic!("{:?} was never sent", String::from_utf8_lossy(begin)))
+    }
+
     /// How often some bytes were sent to the terminal.
     pub fn count_sent(&self, bytes: &[u8]) -> usize {
         self.shared.lock().bytes.windows(bytes.len()).filter(|window| *window == bytes).count()
@@ -268,6 +300,25 @@ impl Tui {
     pub fn hold(&self, hold: bool) {
         self.shared.lock().held = hold;
         self.shared.changed.notify_all();
+    }
+
+    /// Has the terminal take so many bytes a second, or (`None`) as many as there are.
+    pub fn pace(&self, pace: Option<u32>) {
+        self.shared.lock().pace = pace;
+        self.shared.changed.notify_all();
+    }
+
+    /// How many bytes it has taken.
+    pub fn taken(&self) -> usize {
+        self.shared.lock().bytes.len()
+    }
+
+    /// Waits until it has taken so many.
+    pub fn takes(&self, count: usize) {
+        let seen = self.shared.lock();
+        let wait = |seen: &mut Seen| seen.bytes.len() < count;
+        let (seen, waited) = self.shared.changed.wait_timeout_while(seen, PATIENCE, wait).unwrap();
+        assert!(!waited.timed_out(), "{} of {count} bytes were sent", seen.bytes.len());
     }
 
     /// Has the terminal take no bytes, as Ctrl-S does in a shell.
@@ -331,6 +382,7 @@ impl Tui {
     /// Closes the terminal's window.
     pub fn close(&mut self) {
         self.shared.lock().closing = true;
+        self.shared.changed.notify_all();
         // The thread that reads looks up when there is something to read.
         self.keys("\x0c");
         self.reader.take().expect("it is closed once").join().unwrap();
@@ -355,6 +407,7 @@ impl Tui {
 impl Drop for Tui {
     fn drop(&mut self) {
         self.hold(false);
+        self.pace(None);
         let _ = self.killer.kill();
         let _ = &self.slave;
     }

@@ -201,3 +201,72 @@ fn what_nobody_waits_for_is_forgotten_while_the_clock_stands() {
     assert!(outcome(&mut cluster, waits).is_ok(), "somebody waits for that one");
     assert!(cluster.open.is_empty() && cluster.open_at.values().all(BTreeSet::is_empty));
 }
+
+/// Puts so many revisions at a member.
+fn fill(cluster: &mut Cluster, at: NodeId, count: usize) {
+    let put = crate::mvcc::PutRequest { key: "k".into(), ..Default::default() };
+    let requests: Vec<_> =
+        (0..count).map(|_| cluster.ask(at, Ask::Write(Arc::new(crate::mvcc::Request::Put(put.clone()))))).collect();
+    run(cluster, 1_000);
+    let finished = cluster.take_finished();
+    assert_eq!(finished.iter().filter(|done| requests.contains(&done.request) && done.outcome.is_ok()).count(), count);
+}
+
+/// Where each member's store is compacted.
+fn compacted(cluster: &Cluster) -> Vec<Revision> {
+    cluster.nodes().into_iter().map(|node| cluster.store(node).read().unwrap().compacted()).collect()
+}
+
+const FIVE_MINUTES: ClusterTime = ClusterTime(5 * 60 * 1_000_000);
+const NEVER: Revision = Revision(-1);
+
+#[test]
+fn every_five_minutes_all_members_forget_all_but_the_latest_revisions() {
+    let mut cluster = Cluster::keeping(Config::default(), NonZeroU64::new(10));
+    run(&mut cluster, 2_000);
+    let leader = cluster.leader().unwrap();
+    fill(&mut cluster, leader, 50);
+    cluster.advance(FIVE_MINUTES);
+    assert_eq!(compacted(&cluster), [NEVER; 3], "it is proposed, and has to be agreed on");
+    run(&mut cluster, 200);
+    assert_eq!(compacted(&cluster), [Revision(41); 3]);
+    let trace = cluster.picture().traces.pop().unwrap();
+    assert_eq!(trace.what, "compact 41", "it went the way of every request");
+
+    fill(&mut cluster, leader, 5);
+    cluster.advance(FIVE_MINUTES + FIVE_MINUTES.since(ClusterTime(0)));
+    run(&mut cluster, 200);
+    assert_eq!(compacted(&cluster), [Revision(46); 3]);
+}
+
+#[test]
+fn who_did_not_ask_for_it_keeps_every_revision() {
+    let (mut cluster, leader) = led(Config::default());
+    fill(&mut cluster, leader, 50);
+    cluster.advance(FIVE_MINUTES);
+    run(&mut cluster, 1_000);
+    assert_eq!(compacted(&cluster), [NEVER; 3]);
+}
+
+#[test]
+fn a_compaction_whose_leader_dies_is_made_up_for_by_the_next_one() {
+    let mut cluster = Cluster::keeping(Config::default(), NonZeroU64::new(10));
+    run(&mut cluster, 2_000);
+    let leader = cluster.leader().unwrap();
+    fill(&mut cluster, leader, 50);
+    // Nobody leads when it is due.
+    cluster.advance(ClusterTime(FIVE_MINUTES.0 - 10_000));
+    do_(&mut cluster, Fault::Kill(leader));
+    cluster.advance(FIVE_MINUTES);
+    run(&mut cluster, 60_000);
+    assert!(cluster.leader().is_some_and(|heir| heir != leader));
+    assert_eq!(compacted(&cluster), [NEVER; 3]);
+    let others = others(&cluster, leader);
+    let of = |cluster: &Cluster, node| cluster.store(node).read().unwrap().compacted();
+    cluster.advance(FIVE_MINUTES + FIVE_MINUTES.since(ClusterTime(0)));
+    run(&mut cluster, 200);
+    assert_eq!(others.map(|node| of(&cluster, node)), [Revision(41); 2]);
+    do_(&mut cluster, Fault::Start(leader));
+    run(&mut cluster, 2_000);
+    assert_eq!(compacted(&cluster), [Revision(41); 3], "who was away forgets the same");
+}

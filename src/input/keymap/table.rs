@@ -429,7 +429,7 @@ pub const BINDINGS: &[Binding] = &[
     ),
     row(Context::Copy, &[key('r')], Action::CopyOne(Copied::Remedy), "Copy the command against the worst finding")
         .hint(5, &[key('r')], "remedy"),
-    row(Context::Copy, &[ESC, key('q'), key('y')], Action::Back, "Copy nothing").hint(6, &[ESC], "nothing"),
+    row(Context::Copy, &[ESC, key('q'), key('y')], Action::Back, "Copy nothing").hint(6, &[ESC], "cancel"),
     // Typing
     row(Context::Typing, &[ENTER], Action::Edit(Edit::Accept), "Use the line").hint(10, &[ENTER], "use"),
     row(Context::Typing, &[ESC], Action::Edit(Edit::Cancel), "Give the line up; a filter is taken away").hint(

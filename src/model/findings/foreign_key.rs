@@ -25,7 +25,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
     if let Some(key) = first {
         found.add(leads(lock, key));
     }
-    // Whose lease was only taken off it is no stranger: a rule of its own tells of it.
+    // Whose lease was only taken off it is no foreign key: a rule of its own tells of it.
     let is_foreign = |key: &KeyView<'_>| key.is_foreign(lock.layout());
     let waits = |key: &KeyView<'_>| first.is_none_or(|first| first.key() != key.key());
     let mut waiting = lock.foreign().filter(is_foreign).filter(waits);

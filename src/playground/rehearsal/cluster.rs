@@ -8,9 +8,9 @@ use std::time::Duration;
 use super::requests;
 use super::turn::Turn;
 use crate::domain::raft::{ClusterTime, Fault, NodeId};
-use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision, Term};
+use crate::domain::{KeyEvent, KeyRange, KeyValue, LeaseId, Revision, Term};
 use crate::embedded::{Ask, Board, Cluster, Finished, LeaseQuestion, RequestId, Told};
-use crate::mvcc::{Request, Watch};
+use crate::mvcc::{Request, Store, Watch};
 use crate::playground::stage;
 use crate::playground::{ClientId, client};
 use crate::recipe::{Answer, Call, CallId, Failure, Input, WatchId};
@@ -71,6 +71,20 @@ struct Served {
     ending: Option<Ending>,
 }
 
+/// What the judge reads of the store.
+#[derive(Debug)]
+pub enum Read {
+    /// Changes, whole revisions in order.
+    Changes(Vec<(Revision, KeyEvent)>),
+    /// The keys as they are at a revision: what came before is compacted.
+    Listed {
+        /// Which.
+        revision: Revision,
+        /// All keys of the range.
+        keys: Vec<KeyValue>,
+    },
+}
+
 struct Following {
     id: WatchId,
     watch: Watch,
@@ -102,6 +116,14 @@ impl Embedded {
     /// A client stays at its member, whatever becomes of it.
     pub fn stays(&mut self, client: ClientId) {
         self.loyal.insert(client);
+    }
+
+    /// How many things it remembers: of calls, watches, turns, and what was not told yet.
+    #[cfg(test)]
+    pub fn remembered(&self) -> usize {
+        let calls = self.open.len() + self.late.len() + self.served.len();
+        let clients = self.lines.len() + self.loyal.len() + self.cut.len() + self.watches.len();
+        calls + clients + self.told.len() + self.ready.len() + self.in_vain.len()
     }
 
     /// The cluster itself.
@@ -137,17 +159,25 @@ impl Embedded {
         self.cluster.nodes().into_iter().map(of).max().unwrap_or_default()
     }
 
-    /// What changed in a range from a revision on, as the node knows it that is furthest.
-    pub fn changes(&self, range: &KeyRange, from: Revision) -> Vec<(Revision, KeyEvent)> {
+    /// What changed in a range from a revision on, as the node knows it that is furthest. Of what
+    /// is compacted nobody can tell; then it is what there is now.
+    pub fn changes(&self, range: &KeyRange, from: Revision) -> Read {
         if self.told.values().all(|told| *told < from) {
-            return Vec::new();
+            return Read::Changes(Vec::new());
         }
-        let Some((&node, _)) = self.told.iter().max_by_key(|(_, told)| **told) else { return Vec::new() };
+        let Some((&node, _)) = self.told.iter().max_by_key(|(_, told)| **told) else {
+            return Read::Changes(Vec::new());
+        };
         let store = self.cluster.store(node);
         let store = store.read().unwrap_or_else(PoisonError::into_inner);
         let batch = Watch { prev_kv: true, ..Watch::of(range.clone()) }.batch(&store, from);
-        // Nobody compacts the store of a rehearsal.
-        batch.map_or_else(|_| Vec::new(), |batch| batch.changes.iter().map(told).collect())
+        if let Ok(batch) = batch {
+            return Read::Changes(batch.changes.iter().map(told).collect());
+        }
+        match requests::list(&store, range) {
+            Ok(Answer::Listed { revision, keys }) => Read::Listed { revision, keys },
+            _ => Read::Changes(Vec::new()),
+        }
     }
 
     /// The term of the leader; 0 without one.
@@ -281,23 +311,28 @@ impl Embedded {
             if self.told.insert(node, revision) == Some(revision) {
                 continue;
             }
-            for (client, following) in self.watches.iter_mut().filter(|(_, following)| following.node == node) {
-                Self::tell(*client, following, &store, &mut self.ready);
-            }
+            let ready = &mut self.ready;
+            self.watches
+                .retain(|client, following| following.node != node || Self::tell(*client, following, &store, ready));
             ended.extend(self.ended(node, &store));
         }
         ended
     }
 
-    fn tell(client: ClientId, following: &mut Following, store: &crate::mvcc::Store, to: &mut Vec<(ClientId, Input)>) {
-        if let Ok(batch) = following.watch.batch(store, following.next) {
-            following.next = batch.next;
-            let changed = |change| {
-                let (revision, event) = told(change);
-                (client, Input::Changed { watch: following.id, revision, event })
-            };
-            to.extend(batch.changes.iter().map(changed));
-        }
+    /// Tells a client what changed; whether its watch goes on. It is lost when what comes next is
+    /// compacted.
+    fn tell(client: ClientId, following: &mut Following, store: &Store, to: &mut Vec<(ClientId, Input)>) -> bool {
+        let Ok(batch) = following.watch.batch(store, following.next) else {
+            to.push((client, Input::WatchLost(following.id)));
+            return false;
+        };
+        following.next = batch.next;
+        let changed = |change| {
+            let (revision, event) = told(change);
+            (client, Input::Changed { watch: following.id, revision, event })
+        };
+        to.extend(batch.changes.iter().map(changed));
+        true
     }
 }
 
@@ -335,9 +370,13 @@ impl stage::Cluster for Embedded {
         let mut following = Following { id: watch, watch: Watch::of(range), next: from, node };
         let store = self.cluster.store(node);
         let store = store.read().unwrap_or_else(PoisonError::into_inner);
-        Self::tell(client, &mut following, &store, &mut self.ready);
+        let goes_on = Self::tell(client, &mut following, &store, &mut self.ready);
         drop(store);
-        self.watches.insert(client, following);
+        // It has one at most, and this is in the place of the one before.
+        self.watches.remove(&client);
+        if goes_on {
+            self.watches.insert(client, following);
+        }
     }
 
     fn unwatch(&mut self, client: ClientId, watch: WatchId) {

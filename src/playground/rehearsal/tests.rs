@@ -1,13 +1,16 @@
 //! The demo's cast on an embedded cluster that things happen to.
 
+use std::collections::BTreeMap;
+use std::num::NonZeroU64;
+use std::sync::PoisonError;
 use std::time::Duration;
 
 use super::Rehearsal;
 use crate::chance::Chance;
 use crate::domain::play::{Ill, Order, Whom};
-use crate::domain::raft::{ClusterTime, Fault, NodeId};
-use crate::embedded::Config;
-use crate::playground::{Cast, ClientId, Summary};
+use crate::domain::raft::{ClusterTime, Fault, NodeId, Rules};
+use crate::embedded::{self, Config};
+use crate::playground::{Cast, ClientId, Span, Summary};
 
 fn at(millis: u64) -> ClusterTime {
     ClusterTime(millis * 1000)
@@ -98,4 +101,87 @@ fn the_same_seeds_give_the_same_run_and_others_another() {
     assert_eq!(first, run(42, 42));
     assert_ne!(first.timeline, run(43, 42).timeline);
     assert_ne!(first.timeline, run(42, 43).timeline);
+}
+
+const MINUTE: u64 = 60_000;
+
+/// A run on a cluster that keeps so many revisions. Its heart beats seldom and holders hold for a
+/// second, so that hours do not take minutes.
+fn patient(kept: u64) -> Rehearsal {
+    let mut cast = Cast::demo(4);
+    for (_, habits) in &mut cast.clients {
+        habits.hold = Span::millis(900, 1_100);
+    }
+    let beat = |millis| Duration::from_millis(millis);
+    let rules =
+        Rules { heartbeat: beat(500), election_min: beat(1_000), election_max: beat(3_000), ..Config::default().rules };
+    let config = Config { rules, compact_after: 1_000, ..cluster(7) };
+    Rehearsal::on(embedded::Cluster::keeping(config, NonZeroU64::new(kept)), &cast, 7)
+}
+
+/// How much is kept of what.
+fn kept(run: &Rehearsal) -> BTreeMap<&'static str, u64> {
+    let nodes = run.cluster().picture().nodes;
+    let records = |node| run.cluster().store(node).read().unwrap_or_else(PoisonError::into_inner).records();
+    let count = |count: usize| count as u64;
+    BTreeMap::from([
+        ("revisions", count(nodes.iter().map(|node| records(node.id)).sum())),
+        ("log entries", nodes.iter().map(|node| node.last.0 - node.snapshot.0).sum()),
+        ("judgements that wait", count(run.tally().pending())),
+        ("calls and watches", count(run.stage.cluster.remembered())),
+    ])
+}
+
+/// The most that is kept of each, looked at every ten seconds until then.
+fn peaks(run: &mut Rehearsal, until: u64) -> BTreeMap<&'static str, u64> {
+    let mut peaks = BTreeMap::new();
+    while run.now() < at(until) {
+        run.run(run.now() + Duration::from_secs(10));
+        for (what, count) in kept(run) {
+            let peak = peaks.entry(what).or_insert(0);
+            *peak = count.max(*peak);
+        }
+    }
+    peaks
+}
+
+#[test]
+fn a_run_that_is_three_times_as_long_keeps_no_more() {
+    let mut run = patient(1_000);
+    let thirds = [30, 60, 90].map(|minutes| peaks(&mut run, minutes * MINUTE));
+    for later in &thirds[1..] {
+        for (what, first) in &thirds[0] {
+            assert!(later[what] * 10 <= first * 11, "{what}: {thirds:?}");
+        }
+    }
+    let revision = u64::try_from(run.stage.cluster.revision().0).unwrap();
+    assert!(revision > 4 * thirds[0]["revisions"] / 3, "there was something to forget: {revision} of {thirds:?}");
+    let tally = run.stop();
+    assert!(tally.moments().0.len() <= 20_000 && tally.moments().1 > 0, "{} moments", tally.moments().0.len());
+    assert!(tally.locks().values().all(|lock| lock.fifo_violations == 0 && lock.double_holders == 0));
+    let judged: u64 = tally.locks().values().map(|lock| lock.judged).sum();
+    let holds: u64 = tally.clients().values().map(|client| client.holds).sum();
+    assert_eq!((judged, tally.pending()), (holds, 0), "each was looked up in the history before that was forgotten");
+}
+
+#[test]
+fn before_the_first_compaction_a_run_is_what_it_is_without_one() {
+    let played = |kept| {
+        let mut run = patient(kept);
+        run.run(at(5 * MINUTE - 1));
+        let (moments, cut) = run.tally().moments();
+        (moments.cloned().collect::<Vec<_>>(), cut, run.cluster().picture())
+    };
+    assert_eq!(played(1), played(0));
+}
+
+#[test]
+fn the_same_seed_gives_the_same_run_behind_compactions_too() {
+    let played = || {
+        let mut run = patient(100);
+        run.run(at(11 * MINUTE));
+        assert!(run.cluster().store(NodeId(1)).read().unwrap().compacted().0 > 0);
+        (run.tally().moments().0.cloned().collect::<Vec<_>>(), run.cluster().picture())
+    };
+    assert_eq!(played(), played());
 }

@@ -10,9 +10,9 @@ use crate::view::theme::{Role, Theme};
 
 /// The lease that holds the report, renewed a moment ago, with a second lock and a key that
 /// nobody watches.
-const HOLDER: i64 = lease(0xa305);
+pub(super) const HOLDER: i64 = lease(0xa305);
 
-fn cluster() -> Cluster {
+pub(super) fn cluster() -> Cluster {
     let mut cluster = sample();
     cluster.put(queued("/jobs/archive", HOLDER, 84_230));
     cluster.wait(3);
@@ -21,7 +21,7 @@ fn cluster() -> Cluster {
     cluster
 }
 
-fn keys() -> Vec<(Key, Revision)> {
+pub(super) fn keys() -> Vec<(Key, Revision)> {
     let key = |name: String, created| (name.as_str().into(), Revision(created));
     let lease = LeaseId(HOLDER);
     vec![
@@ -31,12 +31,12 @@ fn keys() -> Vec<(Key, Revision)> {
     ]
 }
 
-fn told(cluster: &mut Cluster, keys: Vec<(Key, Revision)>) {
+pub(super) fn told(cluster: &mut Cluster, keys: Vec<(Key, Revision)>) {
     cluster.tell(Observation::LeaseKeys(LeaseId(HOLDER), OnLease::Keys(keys)));
 }
 
 /// The dialog about revoking it, with everything shown.
-fn revoke(width: u16, height: u16) -> Cluster {
+pub(super) fn revoke(width: u16, height: u16) -> Cluster {
     let mut cluster = cluster();
     cluster.press(&format!(":revoke {}\n", LeaseId(HOLDER)), width, height);
     told(&mut cluster, keys());
@@ -44,13 +44,13 @@ fn revoke(width: u16, height: u16) -> Cluster {
 }
 
 /// The same, confirmed.
-fn confirmed() -> Cluster {
+pub(super) fn confirmed() -> Cluster {
     let mut cluster = revoke(80, 24);
     cluster.press(&format!("{}\n", LeaseId(HOLDER)), 80, 24);
     cluster
 }
 
-fn end(cluster: &mut Cluster, result: WriteResult, notes: &[&str]) {
+pub(super) fn end(cluster: &mut Cluster, result: WriteResult, notes: &[&str]) {
     let write = Write::Revoke { lease: LeaseId(HOLDER) };
     let notes = notes.iter().map(ToString::to_string).collect();
     let id = WriteId(cluster.model.ui.writes);

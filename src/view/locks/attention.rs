@@ -11,10 +11,11 @@ use ratatui::text::{Line, Span};
 use crate::domain::{Key, LeaseId, MemberId, Value};
 use crate::input::{Pane, Target};
 use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
+use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::leases::position;
-use crate::view::text::{Cut, duration, escape, fit_bytes, quantity, sentence, split_at_width, width};
+use crate::view::text::{Cut, cut_end, duration, escape, fit_bytes, quantity, sentence, split_at_width, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
@@ -22,6 +23,10 @@ use crate::view::widget::panel::Panel;
 const ABOUT: usize = 8;
 /// How far the second line of a row stands in.
 const INDENT: usize = 4;
+/// From this many columns on a line says what the matter is called before it says what it is.
+const NAMED: usize = 70;
+/// The most columns of that name.
+const CODE: usize = 20;
 /// How many rows are measured at most: no panel is higher.
 const MEASURED: usize = 100;
 
@@ -38,6 +43,13 @@ pub struct Note {
     pub text: String,
     /// Where a click leads.
     pub target: Option<Target>,
+}
+
+impl Note {
+    /// The code of the worst of it.
+    fn code(&self) -> Option<&'static str> {
+        self.codes.first().copied()
+    }
 }
 
 /// What wants attention.
@@ -101,12 +113,17 @@ impl Attention {
         u16::try_from(self.urgent()).unwrap_or(u16::MAX).saturating_add(2)
     }
 
+    /// How many rows it wants for everything, frame included.
+    pub fn all_rows(&self) -> u16 {
+        u16::try_from(self.notes.len()).unwrap_or(u16::MAX).saturating_add(2)
+    }
+
     /// How many rows it could use in so many columns, frame included: what is only worth knowing,
     /// and what goes on below, take what nobody else needs.
     pub fn most_rows(&self, columns: u16) -> u16 {
         let room = usize::from(columns.saturating_sub(4));
-        let about = about_room(self.notes.iter().take(MEASURED), room);
-        let long = self.notes.iter().take(MEASURED).filter(|note| wants_more(note, about, room)).count();
+        let columns = Columns::of(self.notes.iter().take(MEASURED), room);
+        let long = self.notes.iter().take(MEASURED).filter(|note| columns.wants_more(note)).count();
         u16::try_from(self.notes.len() + long).unwrap_or(u16::MAX).saturating_add(2)
     }
 
@@ -158,8 +175,10 @@ impl About {
             Self::Member(id) => {
                 facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
             }
-            Self::Lease(id) => format!("lease {}", client::short(facts.leases().digits(), *id, b"")).as_str().into(),
-            Self::Cluster => "cluster".into(),
+            Self::Lease(id) => {
+                say!("lease {lease}", lease = client::short(facts.leases().digits(), *id, b"")).as_str().into()
+            }
+            Self::Cluster => say!("cluster").into(),
         }
     }
 
@@ -188,28 +207,28 @@ pub fn draw(
     let room = usize::from(area.width.saturating_sub(4));
     let notes = attention.arranged(lines);
     let first = top.min(notes.len().saturating_sub(lines));
-    let about = about_room(notes[first..].iter().copied().take(lines), room);
-    let is_long = |note: &Note| wants_more(note, about, room);
-    let opened = opened(&notes, first, lines, is_long, selected);
+    let columns = Columns::of(notes[first..].iter().copied().take(lines), room);
+    let is_long = |note: &Note| columns.wants_more(note);
+    let opened = opened(&notes, lines, is_long, selected);
     let rows = lines - opened.len();
     let first = top.min(notes.len().saturating_sub(rows));
     let shown = first..notes.len().min(first + rows);
     let panel = Panel::new(title(attention, theme)).focused(focused);
     let mut data = Vec::new();
     if notes.len() > rows {
-        data.push(format!("rows {}", position(&shown, notes.len())));
+        data.push(say!("rows {rows}", rows = position(&shown, notes.len())));
     }
-    data.extend(attention.passing.then(|| "x dismisses what is over".to_owned()));
+    data.extend(attention.passing.then(|| say!("x dismisses what is over").to_owned()));
     let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, u16::try_from(rows).unwrap_or(inner.height), notes.len());
     if notes.is_empty() {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), "nothing", Role::Muted);
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("nothing"), Role::Muted);
         return;
     }
     let mut y = inner.top();
     for at in shown {
         let note = notes[at];
-        for line in note_lines(note, about, room, opened.contains(&at), theme) {
+        for line in note_lines(note, columns, opened.contains(&at), theme) {
             canvas.line(inner.x, y, inner.width, &line);
             if let Some(target) = &note.target {
                 canvas.hit(Rect::new(inner.x, y, inner.width, 1), target.clone());
@@ -219,35 +238,14 @@ pub fn draw(
     }
 }
 
-/// The rows that go on below: the selected lock's before all others, then what is wrong, for which
-/// what is only worth knowing gives way; then that, where lines are to spare. Where not even all that
-/// is wrong has a line, the selected one alone.
-fn opened(
-    notes: &[&Note],
-    first: usize,
-    lines: usize,
-    is_long: impl Fn(&Note) -> bool,
-    selected: Option<&[u8]>,
-) -> Vec<usize> {
-    let urgent = notes.iter().filter(|note| note.severity > Severity::Info).count();
+/// The rows that go on below, where lines are to spare once everything has one: the selected lock's
+/// before all others, then what is wrong, then what is only worth knowing.
+fn opened(notes: &[&Note], lines: usize, is_long: impl Fn(&Note) -> bool, selected: Option<&[u8]>) -> Vec<usize> {
     let is_selected =
         |note: &Note| matches!(&note.target, Some(Target::Lock(name)) if selected == Some(name.as_bytes()));
-    let long = |at: &usize| is_long(notes[*at]);
-    if first > 0 || urgent >= lines {
-        // Its second line costs the last row.
-        let seen = first..notes.len().min((first + lines).saturating_sub(1));
-        return seen.filter(|&at| is_selected(notes[at])).filter(long).take(1).collect();
-    }
-    let mut opened: Vec<usize> = (0..notes.len().min(lines)).filter(long).collect();
-    opened.sort_by_key(|&at| (notes[at].severity == Severity::Info, !is_selected(notes[at])));
-    let (for_urgent, spare) = (lines - urgent, lines.saturating_sub(notes.len()));
-    let mut given = 0;
-    opened.retain(|&at| {
-        let most = if notes[at].severity > Severity::Info { for_urgent } else { spare };
-        let gets = given < most;
-        given += usize::from(gets);
-        gets
-    });
+    let mut opened: Vec<usize> = (0..notes.len().min(lines)).filter(|&at| is_long(notes[at])).collect();
+    opened.sort_by_key(|&at| (!is_selected(notes[at]), notes[at].severity == Severity::Info));
+    opened.truncate(lines.saturating_sub(notes.len()));
     opened
 }
 
@@ -256,10 +254,12 @@ fn evidence(finding: &Finding, facts: &Facts) -> String {
     let text = sentence(&finding.evidence);
     let tells_time = finding.evidence.values.iter().any(|(_, value)| matches!(value, Value::Length(_)));
     let Some(since) = finding.since.filter(|since| !tells_time && since.at <= facts.now()) else { return text };
-    let words = if since.exact { "{evidence}; for {age}" } else { "{evidence}; for {age} at least" };
-    // The evidence is escaped already: it stays one text.
     let age = duration(facts.now().since(since.at));
-    words.replace("{age}", &age).replacen("{evidence}", &text, 1)
+    if since.exact {
+        say!("{evidence}; for {age}", evidence = text, age)
+    } else {
+        say!("{evidence}; for {age} at least", evidence = text, age)
+    }
 }
 
 /// The columns that names get: what they want, up to a third.
@@ -268,14 +268,38 @@ fn about_room<'n>(notes: impl Iterator<Item = &'n Note>, room: usize) -> usize {
     widest.min((room / 3).max(ABOUT))
 }
 
-/// Whether what is the matter does not fit beside the name.
-fn wants_more(note: &Note, about: usize, room: usize) -> bool {
-    width(&note.text) > room.saturating_sub(about + 3)
+/// How the room of a line is shared.
+#[derive(Clone, Copy)]
+struct Columns {
+    /// What it is about.
+    about: usize,
+    /// What it is called, before the words; 0 where there is no room for that, and codes come last.
+    code: usize,
+    /// All of the line.
+    room: usize,
+}
+
+impl Columns {
+    fn of<'n>(notes: impl Iterator<Item = &'n Note> + Clone, room: usize) -> Self {
+        let about = about_room(notes.clone(), room);
+        let widest = notes.filter_map(Note::code).map(width).max().unwrap_or(0);
+        Self { about, code: if room >= NAMED { widest.min(CODE) } else { 0 }, room }
+    }
+
+    /// Where the words begin.
+    const fn words(self) -> usize {
+        self.about + 3 + if self.code > 0 { self.code + 2 } else { 0 }
+    }
+
+    /// Whether what is the matter does not fit beside the name.
+    fn wants_more(self, note: &Note) -> bool {
+        width(&note.text) > self.room.saturating_sub(self.words())
+    }
 }
 
 /// `3 errors, 2 warnings, 1 info`: findings, of which several may share a row.
 fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
-    let mut title = vec![theme.span("Attention", Role::Title)];
+    let mut title = vec![theme.span(say!("Attention"), Role::Title)];
     let counts = [
         (attention.errors, "error", Severity::Error),
         (attention.warnings, "warning", Severity::Warn),
@@ -285,42 +309,51 @@ fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
     for (count, noun, severity) in counts.into_iter().filter(|(count, ..)| *count > 0) {
         title.push(Span::raw(gap));
         title.push(theme.span(quantity(count, noun), role(severity)));
-        gap = ", ";
+        gap = say!(", ");
     }
     Line::from(title)
 }
 
-fn note_lines<'a>(note: &Note, about_wide: usize, room: usize, goes_on: bool, theme: &Theme) -> Vec<Line<'a>> {
+fn note_lines<'a>(note: &Note, columns: Columns, goes_on: bool, theme: &Theme) -> Vec<Line<'a>> {
+    let Columns { about: about_wide, code: code_wide, room } = columns;
     let glyph = match note.severity {
         Severity::Error => theme.glyphs.lost,
         Severity::Warn => theme.glyphs.warning,
         Severity::Info => " ",
     };
     let words = if note.severity > Severity::Info { Role::Text } else { Role::Muted };
+    let told = usize::from(code_wide > 0);
     let about = fit_bytes(&note.about, about_wide, Cut::Middle, theme.glyphs.ellipsis).into_owned();
     let pad = about_wide.saturating_sub(width(&about));
     let mut first =
         vec![theme.span(glyph, role(note.severity)), theme.span(format!(" {about}{}  ", " ".repeat(pad)), Role::Text)];
+    if code_wide > 0 {
+        let code = cut_end(note.code().unwrap_or(""), code_wide, theme.glyphs.ellipsis).into_owned();
+        let pad = code_wide.saturating_sub(width(&code));
+        first.push(theme.span(format!("{code}{}  ", " ".repeat(pad)), role(note.severity)));
+    }
     // It was escaped when it was put into words.
-    let left = room.saturating_sub(about_wide + 3);
+    let left = room.saturating_sub(columns.words());
     let (now, later) = if goes_on { split_at_width(&note.text, left) } else { (note.text.as_str(), "") };
     first.push(theme.sentence(now.trim_end().to_owned(), left, words));
     if later.is_empty() {
-        first.extend(codes(note, left.saturating_sub(width(now)), theme));
+        first.extend(codes(note, told, left.saturating_sub(width(now)), theme));
         return vec![Line::from(first)];
     }
     let left = room.saturating_sub(INDENT);
     let mut second = vec![Span::raw(" ".repeat(INDENT)), theme.sentence(later.to_owned(), left, words)];
-    second.extend(codes(note, left.saturating_sub(width(later)), theme));
+    second.extend(codes(note, told, left.saturating_sub(width(later)), theme));
     vec![Line::from(first), Line::from(second)]
 }
 
-/// The codes behind the words, as far as there is room; what is left out is counted.
-fn codes<'a>(note: &Note, room: usize, theme: &Theme) -> Option<Span<'a>> {
+/// The codes behind the words, but for those that were `told` before them, as far as there is room;
+/// what is left out is counted.
+fn codes<'a>(note: &Note, told: usize, room: usize, theme: &Theme) -> Option<Span<'a>> {
     let room = room.saturating_sub(2);
     let mut text = String::new();
-    for (at, code) in note.codes.iter().enumerate() {
-        let rest = note.codes.len() - at;
+    let codes = note.codes.get(told..).unwrap_or_default();
+    for (at, code) in codes.iter().enumerate() {
+        let rest = codes.len() - at;
         let gap = if text.is_empty() { "" } else { ", " };
         let behind = if rest > 1 { 3 } else { 0 };
         if width(&text) + gap.len() + width(code) + behind > room {

@@ -11,15 +11,18 @@ use crate::model::timeline::Party;
 use crate::model::{Cause, Facts, Happening, What};
 use crate::view::canvas::Canvas;
 use crate::view::client;
-use crate::view::text::{escape_text, grouped, width};
+use crate::view::text::{escape_text, grouped, padded, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
+use crate::{lang, say};
 
 /// The stretch of time a rate is told for.
 const RATE_OVER: Millis = Millis(10_000);
 
 /// The fewest columns a lock's name gets beside the client's.
 const NAME: usize = 12;
+/// The columns of what happened.
+const WORD: usize = 8;
 
 /// A change in words: its glyph, what happened, to which lock, by whom.
 struct Words<'a> {
@@ -33,12 +36,12 @@ struct Words<'a> {
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, top: usize, focused: bool) {
     let theme = canvas.theme;
     let rate = rate(facts, facts.now());
-    let panel = Panel::new(theme.span("Watch", Role::Title)).data(theme.span(rate, Role::Muted)).focused(focused);
+    let panel = Panel::new(theme.span(say!("Watch"), Role::Title)).data(theme.span(rate, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     let len = facts.timeline.iter().len();
     canvas.hit_pane(area, Pane::Watch, inner.height, len);
     if len == 0 {
-        let text = if facts.link.is_live() { "no change yet" } else { "" };
+        let text = if facts.link.is_live() { say!("no change yet") } else { "" };
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), text, Role::Muted);
     }
     let top = top.min(len.saturating_sub(usize::from(inner.height)));
@@ -69,9 +72,9 @@ fn line<'a>(
     let mut spans = vec![
         theme.span(format!("{revision:>digits$} "), Role::Muted),
         words.glyph,
-        Span::raw(format!(" {:<8} ", words.word)),
+        Span::raw(format!(" {} ", padded(words.word, WORD))),
     ];
-    let used = digits + 1 + 1 + 1 + 8.max(width(words.word)) + 1;
+    let used = digits + 1 + 1 + 1 + WORD.max(width(words.word)) + 1;
     let Some(lock) = words.lock else {
         spans.push(theme.span(words.rest, Role::Muted));
         return Line::from(spans);
@@ -97,42 +100,45 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
         rest: client::short(facts.leases().digits(), party.lease, &party.key),
     };
     match what {
-        What::Enqueued(party) => of(party, theme.span(glyphs.waiter, Role::Waiter), "joined"),
-        What::Acquired(party) => of(party, theme.span(glyphs.holder, Role::Holder), "acquired"),
-        What::Released(party, cause) => of(party, cause_glyph(*cause, theme), cause_word(*cause)),
-        What::WaiterGone(party, _) => of(party, theme.span(glyphs.ended, Role::Muted), "left"),
+        What::Enqueued(party) => of(party, theme.span(glyphs.waiter, Role::Waiter), say!("joined")),
+        What::Acquired(party) => of(party, theme.span(glyphs.holder, Role::Holder), say!("acquired")),
+        What::Released(party, cause) => of(party, cause_glyph(*cause, theme), lang::text(cause_word(*cause))),
+        What::WaiterGone(party, _) => of(party, theme.span(glyphs.ended, Role::Muted), say!("left")),
         What::Rewritten { party, former_lease } => {
             // Another lease on the same key: two clients may believe that they hold.
             let role = if *former_lease == party.lease { Role::Text } else { Role::Warning };
-            of(party, theme.span(glyphs.warning, role), "rewrote")
+            of(party, theme.span(glyphs.warning, role), say!("rewrote"))
         }
         What::LeaderChanged(change) => {
             let to = change.to.map(|id| {
                 facts.cluster.member(id).map_or_else(|| id.to_string().into(), |facts| escape_text(&facts.member.name))
             });
             let rest = match to {
-                Some(name) => format!("{name}, term {}", change.term).into(),
-                None => format!("none, term {}", change.term).into(),
+                Some(name) => say!("{name}, term {term}", name, term = change.term).into(),
+                None => say!("none, term {term}", term = change.term).into(),
             };
-            Words { glyph: theme.span(glyphs.leader, Role::Leader), word: "leader", lock: None, rest }
+            Words { glyph: theme.span(glyphs.leader, Role::Leader), word: say!("leader"), lock: None, rest }
         }
         What::Alarm(alarm, raised) => Words {
             glyph: theme.span(glyphs.warning, if *raised { Role::Error } else { Role::Muted }),
-            word: "alarm",
+            word: say!("alarm"),
             lock: None,
-            rest: format!("{} {}", alarm.kind.name(), if *raised { "raised" } else { "gone" }).into(),
+            rest: match raised {
+                true => say!("{alarm} raised", alarm = alarm.kind.name()).into(),
+                false => say!("{alarm} gone", alarm = alarm.kind.name()).into(),
+            },
         },
         What::Gap { from, to } if from == to => Words {
             glyph: theme.span(glyphs.dot, Role::Muted),
-            word: "gap",
+            word: say!("gap"),
             lock: None,
-            rest: format!("filled up to {}", grouped(to.0)).into(),
+            rest: say!("filled up to {revision}", revision = grouped(to.0)).into(),
         },
         What::Gap { from, .. } => Words {
             glyph: theme.span(glyphs.warning, Role::Warning),
-            word: "gap",
+            word: say!("gap"),
             lock: None,
-            rest: format!("nothing seen since {}", grouped(from.0)).into(),
+            rest: say!("nothing seen since {revision}", revision = grouped(from.0)).into(),
         },
     }
 }

@@ -11,6 +11,7 @@ use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 use crate::model::ui::MARKED;
 use crate::model::{Cause, Diagnosis, Facts, Hold, KeyView, LockView, Severity, Since};
+use crate::say;
 use crate::view::client;
 use crate::view::glyphs::Glyphs;
 use crate::view::locks::attention;
@@ -151,7 +152,7 @@ fn holder_cell<'a>(lock: &LockView<'a>, key: &KeyView<'a>, theme: &Theme) -> Cel
         })
         .collect();
     if count > 1 {
-        forms.push(Line::from(vec![glyph(theme), theme.span(format!(" {count} hold"), role)]));
+        forms.push(Line::from(vec![glyph(theme), theme.span(format!(" {}", say!("{count} hold", count)), role)]));
     }
     Cell::Forms(forms)
 }
@@ -178,46 +179,55 @@ pub fn time_left<'a>(layout: Layout, key: &KeyView<'_>, now: Timestamp, theme: &
     let lease = kubernetes::Lease::parse(&key.entry().value).unwrap_or_default();
     match (lease.expires(), lease.duration) {
         (Some(end), Some(whole)) if end >= now => countdown(whole, end - now, false, theme),
-        (Some(end), _) => vec![Line::from(theme.span(format!("overdue {}", duration(now - end)), Role::Error))],
-        (None, _) => vec![Line::from(theme.span("no time told", Role::Muted))],
+        (Some(end), _) => vec![Line::from(theme.span(say!("overdue {by}", by = duration(now - end)), Role::Error))],
+        (None, _) => vec![Line::from(theme.span(say!("no time told"), Role::Muted))],
     }
 }
 
 fn free_cells<'a>(lock: &LockView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
-    if let Some((hold, word, ago)) = lost(lock, now) {
+    if let Some((hold, how, ago)) = lost(lock, now) {
         let name = client::short(lock.digits(), hold.lease, &hold.key);
         let end = hold.ended.and_then(|end| end.at).unwrap_or(now);
         let held = hold.began.map_or_else(|| "-".to_owned(), |began| length(began, end));
+        let ago = duration(ago);
+        let (long, short) = match how {
+            Lost::Expired => (say!("expired {ago} ago", ago), say!("expired")),
+            Lost::Revoked => (say!("revoked {ago} ago", ago), say!("revoked")),
+        };
         return [
             Cell::span(theme.span(format!("{} {name}", theme.glyphs.lost), Role::Error)),
             Cell::new(grouped(hold.create_revision.0)),
             Cell::new(held),
-            Cell::Forms(vec![
-                Line::from(theme.span(format!("{word} {} ago", duration(ago)), Role::Error)),
-                Line::from(theme.span(word, Role::Error)),
-            ]),
+            Cell::Forms(vec![Line::from(theme.span(long, Role::Error)), Line::from(theme.span(short, Role::Error))]),
         ];
     }
     let dash = || Cell::span(theme.span("-", Role::Muted));
     [
-        Cell::span(theme.span(format!("{} free", theme.glyphs.waiter), Role::Muted)),
+        Cell::span(theme.span(format!("{} {}", theme.glyphs.waiter, say!("free")), Role::Muted)),
         dash(),
         dash(),
         Cell::Forms(vec![Line::from(theme.span(theme.glyphs.no_bar.repeat(10), Role::Muted)), Line::from("")]),
     ]
 }
 
+/// How a holder lost its lock.
+#[derive(Clone, Copy)]
+enum Lost {
+    Expired,
+    Revoked,
+}
+
 /// The hold that was lost a short while ago, if that is how the lock became free.
-fn lost<'a>(lock: &LockView<'a>, now: Timestamp) -> Option<(&'a Hold, &'static str, Millis)> {
+fn lost<'a>(lock: &LockView<'a>, now: Timestamp) -> Option<(&'a Hold, Lost, Millis)> {
     let hold = lock.holds().next_back()?;
     let end = hold.ended?;
     let ago = now.since(end.at?);
-    let word = match end.cause {
-        Cause::Expired => "expired",
-        Cause::Revoked => "revoked",
+    let how = match end.cause {
+        Cause::Expired => Lost::Expired,
+        Cause::Revoked => Lost::Revoked,
         _ => return None,
     };
-    (ago.0 < LOST_FOR.0).then_some((hold, word, Millis(ago.0.max(1_000))))
+    (ago.0 < LOST_FOR.0).then_some((hold, how, Millis(ago.0.max(1_000))))
 }
 
 /// How many wait; `?` where waiters leave no trace.

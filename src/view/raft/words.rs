@@ -39,7 +39,8 @@ pub fn title<'a>(picture: &RaftPicture, node: &NodePicture, theme: &Theme) -> [L
         Some(trouble) => Line::from(vec![theme.span(format!("{glyph} {} ", node.id), style), trouble.clone()]),
         None => form(word),
     };
-    [form(if word == say!("learner") { say!("learner (no vote)") } else { word }), form(word), short]
+    let votes_not = node.learner && node.life == Life::Up && node.role == RaftRole::Follower;
+    [form(if votes_not { say!("learner (no vote)") } else { word }), form(word), short]
 }
 
 /// A node's glyph and name.

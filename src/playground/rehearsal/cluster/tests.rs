@@ -1,6 +1,7 @@
 //! Calls and watches as one client after another would make them, in virtual time.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU64;
 
 use super::*;
 use crate::domain::{Key, KeyValue, LeaderKey};
@@ -25,8 +26,13 @@ const LONG: Duration = Duration::from_secs(4);
 
 impl Scene {
     fn new() -> Self {
+        Self::keeping(None)
+    }
+
+    /// On a cluster that compacts by itself, if there is a number of revisions that it keeps.
+    fn keeping(kept: Option<u64>) -> Self {
         let config = Config { delay: Duration::from_millis(2), ..Config::default() };
-        let cluster = Embedded::new(Cluster::new(config));
+        let cluster = Embedded::new(Cluster::keeping(config, kept.and_then(NonZeroU64::new)));
         let mut scene = Self { cluster, leases: BTreeMap::new(), calls: 0, learnt: Vec::new() };
         scene.pass(LONG);
         for client in [A, B, C] {
@@ -105,9 +111,13 @@ impl Scene {
         self.queue().into_iter().map(|kv| kv.key).collect()
     }
 
-    /// A lock that A holds, and B and C wait for in this order.
+    /// With a lock that A holds, and B and C wait for in this order.
     fn queued_up() -> (Self, [CallId; 3]) {
-        let mut scene = Self::new();
+        Self::new().queue_up()
+    }
+
+    fn queue_up(self) -> (Self, [CallId; 3]) {
+        let mut scene = self;
         let calls = [A, B, C].map(|client| {
             let id = scene.lock(client);
             scene.pass(LONG);
@@ -263,4 +273,64 @@ fn a_client_that_is_cut_off_is_answered_nothing_and_what_it_asked_for_is_done() 
     assert!(!scene.learnt.iter().any(|(_, input)| matches!(input, Input::Changed { .. })));
     scene.cluster.cut(A, false);
     assert!(matches!(scene.call(A, put("/n/z")), Ok(Answer::Put(_))));
+}
+
+/// Puts so many revisions.
+fn fill(scene: &mut Scene, client: ClientId, count: usize) {
+    for _ in 0..count {
+        let put = Call::Put { key: "/x".into(), value: Vec::new(), lease: LeaseId::NONE };
+        assert!(matches!(scene.call(client, put), Ok(Answer::Put(_))));
+    }
+}
+
+const SIX_MINUTES: Duration = Duration::from_mins(6);
+
+#[test]
+fn a_watch_of_what_is_compacted_is_lost_and_one_of_what_is_kept_is_not() {
+    let mut scene = Scene::keeping(Some(5));
+    scene.cluster.watch(scene.now(), A, WatchId(1), KeyRange::prefix(b"/x"), Revision(2));
+    fill(&mut scene, B, 20);
+    scene.pass(SIX_MINUTES);
+    assert!(!scene.learnt.contains(&(A, Input::WatchLost(WatchId(1)))), "it was told all of it before");
+    let kept = Revision(scene.cluster.revision().0 - 3);
+    scene.cluster.watch(scene.now(), A, WatchId(2), KeyRange::prefix(b"/x"), Revision(2));
+    scene.cluster.watch(scene.now(), B, WatchId(3), KeyRange::prefix(b"/x"), kept);
+    scene.learnt.clear();
+    scene.pass(LONG);
+    let told: Vec<_> = scene.learnt.iter().filter(|(_, input)| matches!(input, Input::Changed { .. })).collect();
+    assert!(scene.learnt.contains(&(A, Input::WatchLost(WatchId(2)))), "{:?}", scene.learnt);
+    assert!(told.len() == 4 && told.iter().all(|(client, _)| *client == B), "{told:?}");
+    fill(&mut scene, C, 1);
+    let to_a = scene.learnt.iter().filter(|(to, input)| *to == A && matches!(input, Input::Changed { .. }));
+    assert_eq!(to_a.count(), 0, "a watch that is lost tells nothing more");
+}
+
+#[test]
+fn who_waits_at_a_member_that_slept_through_a_compaction_looks_again() {
+    let (mut scene, [_, second, _]) = Scene::keeping(Some(5)).queue_up();
+    scene.cluster.watch(scene.now(), B, WatchId(1), KeyRange::prefix(b"/x"), Revision(2));
+    let node = scene.cluster.node(B);
+    assert_ne!(node, scene.cluster.node(A));
+    scene.cluster.fault(scene.now(), Fault::Pause(node)).unwrap();
+    scene.unlock(A);
+    fill(&mut scene, A, 20);
+    scene.pass(SIX_MINUTES);
+    assert_eq!(scene.answer(B, second), None);
+    scene.cluster.fault(scene.now(), Fault::Resume(node)).unwrap();
+    scene.pass(LONG);
+    assert_eq!(scene.answer(B, second), Some(Ok(scene.held(B))), "the end of the key before it is compacted");
+    assert!(scene.learnt.contains(&(B, Input::WatchLost(WatchId(1)))), "its watch missed something");
+}
+
+#[test]
+fn a_judge_who_comes_too_late_reads_what_there_is() {
+    let mut scene = Scene::keeping(Some(5));
+    fill(&mut scene, A, 20);
+    scene.pass(SIX_MINUTES);
+    let now = scene.cluster.revision();
+    let range = KeyRange::prefix(b"/x");
+    let Read::Listed { revision, keys } = scene.cluster.changes(&range, Revision(2)) else { panic!("it is compacted") };
+    assert_eq!((revision, keys.len()), (now, 1));
+    let Read::Changes(changes) = scene.cluster.changes(&range, Revision(now.0 - 3)) else { panic!("that is kept") };
+    assert_eq!(changes.len(), 4);
 }
