@@ -92,7 +92,7 @@ mod tests {
         let told = scene.told("holder-without-lease");
         assert!(
             told[0].ends_with(
-                "1 waiter blocked; no lease points to this lock, so a later look finds it only with --prefix"
+                "0 waiters blocked; no lease points to this lock, so a later look finds it only with --prefix"
             ),
             "{told:?}"
         );

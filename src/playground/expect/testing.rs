@@ -86,7 +86,7 @@ impl Run {
         let mut expected = self.expectations.stand(&Tally::default(), self.now);
         let Expected { held, evidence, .. } = expected.remove(0);
         assert!(!evidence.is_empty());
-        assert_eq!(english_left_of_expected(&evidence), [""; 0], "{evidence}");
+        assert_eq!(english_left_of_expected(&evidence, &[]), [""; 0], "{evidence}");
         (held, evidence)
     }
 }
@@ -113,7 +113,7 @@ pub(in crate::playground) fn said_of(tally: &Tally, lock: &Key) -> Vec<String> {
     let wanted: Vec<Wanted> = wanted.collect();
     let stands = Expectations::new(&wanted, &cast(lock.clone(), std::iter::empty())).stand(tally, ClusterTime(0));
     for said in stands.iter().flat_map(|expected| [&expected.text, &expected.evidence]) {
-        assert_eq!(english_left_of_expected(said), [""; 0], "{said}");
+        assert_eq!(english_left_of_expected(said, &["ledger"]), [""; 0], "{said}");
     }
     stands.into_iter().map(|expected| expected.evidence).collect()
 }

@@ -10,8 +10,8 @@ use std::fmt::Display;
 use crate::domain::{Lang, plural};
 use crate::lang;
 
-/// How deep sentences stand in the gaps of others at most.
-const DEEPEST: usize = 3;
+/// How deep sentences stand in the gaps of others at most: a list of members is one of one member and the rest.
+const DEEPEST: usize = 8;
 
 /// The gaps in which only a number can stand.
 const NUMBERS: [&str; 3] = ["n", "m", "l"];
@@ -89,6 +89,7 @@ const FORMS: &[&str] = &[
     "{n} of {clients} held it, {times} in all; not {client} and {m} more",
     "{n} of {clients} held it, {times} in all; not {client}",
     "{n} of {clients} held it, {times} in all",
+    "{n} of {holds}; {first}",
     "nobody held it",
     "{n}: {clients} held it {m} to {l} times",
     "{name} at {time}: {client} (revision {n}) while {other} (revision {m}) believed it held",
@@ -99,11 +100,11 @@ const FORMS: &[&str] = &[
     "a change at {time} was known to all after {length}",
     "{who} did not see what became of {name} at {time}",
     "nobody saw anything change",
+    "{leaders}, each known to all who watch after {length} at most",
     "{changes}, each known to {watchers} after {length} at most",
     "who took it at {time} was known to all after {length}",
     "{who} does not know who took it at {time}",
     "nobody who is watched took it",
-    "{leaders}, each known to all who watch after {length} at most",
     "watchers saw {keys} go",
     // What it costs.
     "{n} each for {handoffs} of {name}, {m} each for {others} of {other}",
@@ -111,12 +112,11 @@ const FORMS: &[&str] = &[
     "{n} each: {events} for {handoffs} of {name}",
     "{events} for {handoffs} of {name}",
     // The shortest, which much would fit.
-    "{n} of {holds}; {first}",
     "{n} of {holds}",
     "{handoffs} of {name}",
     "{leaders} in {terms}",
     "{one} and {more}",
-    "{n} to {m}",
+    "{n} to {rest}",
     "{n} time",
     "{n} times",
 ];
@@ -210,6 +210,10 @@ mod tests {
             (
                 "in term 2 n1 and n3 stood and got 1 to 1 votes; nobody won",
                 "任期 2：n1 和 n3 参选，得票 1 比 1；无人当选",
+            ),
+            (
+                "in term 7 n1 and n2 and n3 and n4 and n5 stood and got 1 to 1 to 1 to 1 to 1 votes; nobody won",
+                "任期 7：n1 和 n2 和 n3 和 n4 和 n5 参选，得票 1 比 1 比 1 比 1 比 1；无人当选",
             ),
             ("1.40 each: 7 events for 5 handoffs of /demo/line", "每次 1.40：/demo/line 的 5 次交接有 7 个事件"),
             ("3 leaders in 4 terms", "4 个任期里选出 3 个领导者"),
