@@ -148,6 +148,13 @@ impl Facts {
         self.keys_version
     }
 
+    /// The newest revision that anything told: what was read, or a member of itself; 0 when nothing
+    /// did.
+    pub fn newest_revision(&self) -> Revision {
+        let told = self.cluster.members().iter().filter_map(|member| member.status.as_ref());
+        told.map(|status| status.revision).chain([self.link.revision]).max().unwrap_or_default()
+    }
+
     /// How many locks and groups of leased keys are known, whatever their layout.
     pub fn lock_count(&self) -> usize {
         self.locks.len()

@@ -273,6 +273,7 @@ pub fn status(id: u64) -> Status {
         version: "3.5.30".into(),
         leader: Some(MemberId(2)),
         term: Term(14),
+        revision: Revision::default(),
         raft_index: RaftIndex(91_877),
         applied_index: RaftIndex(if id == 3 { 91_875 } else { 91_877 }),
         db_size: 25 << 20,
