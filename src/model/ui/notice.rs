@@ -367,7 +367,7 @@ fn written(write: &Write, result: &WriteResult) -> Sentence {
         Write::Revoke { lease } => text(lease),
         Write::Release { lock, .. } => text(escape(lock)),
         Write::MoveLeader { to } => text(to),
-        Write::Disarm(alarm) => text(alarm.kind.name()),
+        Write::Disarm(kind) => text(kind.name()),
     };
     let words = match (result, write) {
         // Not every call tells a revision.
