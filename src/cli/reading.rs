@@ -539,6 +539,11 @@ fn cannot_connect(failed: &[Failed]) -> Failure {
     }
     let lines =
         failed.iter().map(|failed| format!("\n  {}", endpoint_error(&failed.endpoint, &failed.error.to_string())));
+    // Where one wants to know who asks, the addresses are right.
+    if failed.iter().any(|failed| matches!(failed.error, PortError::Unauthenticated { .. })) {
+        let what = format!("a user is needed, for the cluster answers only who logs in:{}", lines.collect::<String>());
+        return Failure::new(Exit::Connect, what).hint("Name the user with --user NAME or ETCDCTL_USER.");
+    }
     let what = format!("cannot connect to any endpoint:{}", lines.collect::<String>());
     Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,...")
 }
@@ -549,6 +554,15 @@ mod tests {
 
     fn failed(endpoint: &str, error: PortError) -> Failed {
         Failed { endpoint: endpoint.into(), error }
+    }
+
+    #[test]
+    fn who_has_to_log_in_is_told_so_before_anything_else() {
+        let error = PortError::Unauthenticated { doing: "ask for the status".into(), why: "user name is empty".into() };
+        let failure = cannot_connect(&[failed("http://127.0.0.1:2379", error)]);
+        let Failure::Said { exit: Exit::Connect, what, hint } = failure else { panic!("{failure:?}") };
+        assert!(what.starts_with("a user is needed"), "{what}");
+        assert!(hint.is_some_and(|hint| hint.contains("--user NAME")));
     }
 
     #[test]
