@@ -194,8 +194,8 @@ impl Operator {
                     }
                     .into(),
                 };
-                if let (Write::Disarm(alarm), WriteResult::Done { .. }) = (&confirmed.write, &outcome.result) {
-                    outcome.notes.extend(sight::comes_back(*alarm));
+                if let (Write::Disarm(kind), WriteResult::Done { .. }) = (&confirmed.write, &outcome.result) {
+                    outcome.notes.extend(sight::comes_back(*kind));
                 }
                 outcome
             }

@@ -470,7 +470,8 @@ fn has_no_quorum(facts: &Facts) -> bool {
 
 /// Says what else can be tried when locks cannot be found through their leases.
 fn unreadable(error: SourceError, watching: &Watching) -> Failure {
-    let needs_leases = *watching == Watching::Discover && !matches!(error, SourceError::NoEndpoint(_));
+    let no_wonder = matches!(error, SourceError::NoEndpoint(_) | SourceError::Port(PortError::Unauthenticated { .. }));
+    let needs_leases = *watching == Watching::Discover && !no_wonder;
     let failure = Failure::from(error);
     if needs_leases {
         failure.hint("Finding locks through their leases needs a leader. `lockscope ls ''` reads what one member has.")
@@ -519,6 +520,10 @@ impl From<SourceError> for Failure {
 
 impl From<PortError> for Failure {
     fn from(error: PortError) -> Self {
+        // Some members say who they are to anybody, and ask who asks only afterwards.
+        if let PortError::Unauthenticated { doing, why } = &error {
+            return needs_user(&format!(" {doing}: {why}"));
+        }
         let exit = if error.is_connection() { Exit::Connect } else { Exit::Error };
         Self::new(exit, error.to_string())
     }
@@ -539,8 +544,18 @@ fn cannot_connect(failed: &[Failed]) -> Failure {
     }
     let lines =
         failed.iter().map(|failed| format!("\n  {}", endpoint_error(&failed.endpoint, &failed.error.to_string())));
+    // Where one wants to know who asks, the addresses are right.
+    if failed.iter().any(|failed| matches!(failed.error, PortError::Unauthenticated { .. })) {
+        return needs_user(&lines.collect::<String>());
+    }
     let what = format!("cannot connect to any endpoint:{}", lines.collect::<String>());
     Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,...")
+}
+
+/// The cluster answers nobody whom it does not know.
+fn needs_user(told: &str) -> Failure {
+    let what = format!("a user is needed, for the cluster answers only who logs in:{told}");
+    Failure::new(Exit::Connect, what).hint("Name the user with --user NAME or ETCDCTL_USER.")
 }
 
 #[cfg(test)]
@@ -549,6 +564,15 @@ mod tests {
 
     fn failed(endpoint: &str, error: PortError) -> Failed {
         Failed { endpoint: endpoint.into(), error }
+    }
+
+    #[test]
+    fn who_has_to_log_in_is_told_so_before_anything_else() {
+        let error = PortError::Unauthenticated { doing: "ask for the status".into(), why: "user name is empty".into() };
+        let failure = cannot_connect(&[failed("http://127.0.0.1:2379", error)]);
+        let Failure::Said { exit: Exit::Connect, what, hint } = failure else { panic!("{failure:?}") };
+        assert!(what.starts_with("a user is needed"), "{what}");
+        assert!(hint.is_some_and(|hint| hint.contains("--user NAME")));
     }
 
     #[test]

@@ -133,7 +133,12 @@ fn print(
         })
         .collect();
     if steps.is_empty() {
-        return writeln!(to, "nobody waits");
+        // What may not be read may have any number of them.
+        return match (facts.link.is_denied(), facts.link.denied.is_empty()) {
+            (true, _) => Ok(()),
+            (false, false) => writeln!(to, "nobody waits in what may be read"),
+            (false, true) => writeln!(to, "nobody waits"),
+        };
     }
     let more = has_sibling_below(&steps);
     let mut open: Vec<bool> = Vec::new();
@@ -225,7 +230,8 @@ mod tests {
 
     use super::*;
     use crate::cli::sample::{self, key, list};
-    use crate::domain::LeaseId;
+    use crate::domain::{KeyRange, LeaseId};
+    use crate::event::{Denied, Observation};
     use crate::model::Model;
 
     const KEYS: [(&str, i64); 7] = [
@@ -262,6 +268,22 @@ d4  holds /q  1 behind
         assert_eq!(forest(UNICODE), expected);
         let plain = forest(PLAIN);
         assert!(plain.is_ascii() && plain.starts_with("x deadlock: a1 -> b2 -> a1\n  a1 "), "{plain}");
+    }
+
+    #[test]
+    fn what_may_not_be_read_is_no_all_clear() {
+        let printed = |model: &Model| {
+            let mut out = Vec::new();
+            print_forest(model.shown(), Format::Simple, Style::default(), PLAIN, &mut out).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        let (all, other) = (KeyRange::prefix(b""), KeyRange::prefix(b"/prod/"));
+        let denied =
+            || Observation::Denied(Denied { range: all.clone(), user: String::new(), why: "permission denied".into() });
+        assert_eq!(printed(&sample::model(vec![Observation::Scope(vec![all.clone()])])), "nobody waits\n");
+        assert_eq!(printed(&sample::model(vec![Observation::Scope(vec![all.clone()]), denied()])), "");
+        let some = sample::model(vec![Observation::Scope(vec![all.clone(), other]), denied()]);
+        assert_eq!(printed(&some), "nobody waits in what may be read\n");
     }
 
     #[test]

@@ -59,12 +59,12 @@ pub async fn run(asked: &Command, config: &Config, to: &mut impl Write) -> Resul
         print::plan(&plan, reading.facts(), format, style, to)?;
         return Ok(());
     }
-    if !args.yes {
-        stop.unless_told(confirm(&plan, &reading, style)).await?;
-    }
     if let Some(why) = &plan.nothing_to_do {
         say(format_args!("{why}"));
         return Ok(());
+    }
+    if !args.yes {
+        stop.unless_told(confirm(&plan, &reading, style)).await?;
     }
     let operator = Operator::new(reading.pool().clone(), reading.clock().clone())
         .read_only(config.read_only.is_some())

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{MemberId, Millis, RaftIndex, Term};
+use super::{MemberId, Millis, RaftIndex, Revision, Term};
 
 /// A member as the cluster's membership lists it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -30,6 +30,9 @@ pub struct Status {
     pub leader: Option<MemberId>,
     /// Its Raft term.
     pub term: Term,
+    /// The revision its store has reached; 0 when that is not known.
+    #[serde(default, skip_serializing_if = "is_not_known")]
+    pub revision: Revision,
     /// The last index it knows to be committed.
     pub raft_index: RaftIndex,
     /// The last index it applied to its store; 3.4 and later.
@@ -78,4 +81,9 @@ impl AlarmKind {
             Self::Other(number) => format!("ALARM {number}"),
         }
     }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes what it may leave out by reference")]
+const fn is_not_known(revision: &Revision) -> bool {
+    revision.0 == 0
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Alarm, Key, LeaseId, MemberId, Revision};
+use super::{AlarmKind, Key, LeaseId, MemberId, Revision};
 
 /// Something to be done to a cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,8 +32,9 @@ pub enum Write {
         /// The member that is to lead.
         to: MemberId,
     },
-    /// Disarm an alarm.
-    Disarm(Alarm),
+    /// Disarm an alarm of this kind, of every member that has it: of one alone it would not help,
+    /// for the cluster goes by the alarms of all.
+    Disarm(AlarmKind),
 }
 
 /// A write that was confirmed, with what was shown when it was.

@@ -180,7 +180,7 @@ pub const COMMANDS: &[Entry] = &[
     entry(
         &["disarm"],
         "",
-        "Disarm the alarm of the selected member, or the first that is raised, after a dialog",
+        "Disarm the alarm of the selected member, or the first that is raised, on all members, after a dialog",
         Kind::Plain(Action::Write(Wish::Disarm)),
     ),
     entry(&["pause"], "", "Hold the screen still, or let it go on", Kind::Plain(Action::Pause)),

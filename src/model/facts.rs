@@ -29,6 +29,10 @@ use super::raft::{Difference, difference};
 use super::rebuilt::Rebuilt;
 use super::timeline::Timeline;
 
+/// A lock without keys is listed for so long after it was freed; what was seen of it is kept for
+/// longer.
+pub(super) const LISTED_FREE: Millis = Millis(60_000);
+
 /// What is known.
 #[derive(Clone, Debug, Default)]
 pub struct Facts {
@@ -148,6 +152,13 @@ impl Facts {
         self.keys_version
     }
 
+    /// The newest revision that anything told: what was read, or a member of itself; 0 when nothing
+    /// did.
+    pub fn newest_revision(&self) -> Revision {
+        let told = self.cluster.members().iter().filter_map(|member| member.status.as_ref());
+        told.map(|status| status.revision).chain([self.link.revision]).max().unwrap_or_default()
+    }
+
     /// How many locks and groups of leased keys are known, whatever their layout.
     pub fn lock_count(&self) -> usize {
         self.locks.len()
@@ -224,7 +235,13 @@ impl Facts {
 
     /// Notes the time of an event; time never runs backwards in the model.
     pub(crate) fn see_time(&mut self, at: Timestamp) {
-        self.now = self.now.max(at);
+        let before = self.now;
+        self.now = before.max(at);
+        let unlisted = |now: Timestamp| self.freed.partition_point(|&(freed, _)| now.since(freed) >= LISTED_FREE);
+        if self.now > before && unlisted(self.now) > unlisted(before) {
+            self.bump_keys();
+            self.bump();
+        }
     }
 
     /// Notes that keys changed.

@@ -7,7 +7,7 @@ use crate::domain::{KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::layout::value::{Decoded, decode};
 use crate::layout::{Family, Layout, Recognised, Shape};
 
-use super::facts::Facts;
+use super::facts::{Facts, LISTED_FREE};
 use super::group::{Group, Place};
 use super::keyspace::Entry;
 use super::lease::{Renewal, TtlState};
@@ -243,6 +243,12 @@ impl<'a> LockView<'a> {
     /// Since when nobody holds it.
     pub const fn free_since(&self) -> Option<Timestamp> {
         self.lock.free_since
+    }
+
+    /// Whether it belongs on a list of locks: it has keys, or had some a short while ago.
+    pub fn is_listed(&self) -> bool {
+        let is_long_free = self.free_since().is_some_and(|since| self.now().since(since) >= LISTED_FREE);
+        !is_long_free || self.holder_count() > 0 || self.waiter_count() > 0 || self.key().is_some()
     }
 
     /// The time at which it is looked at: that of the newest event or tick.

@@ -40,6 +40,8 @@ pub struct PollPlan {
     turns: VecDeque<LeaseId>,
     last_burst: Option<Timestamp>,
     last_urgent: Option<Timestamp>,
+    /// Whether leases of the last burst gave no answer.
+    unanswered: bool,
     /// How many were asked since the last burst began, it included.
     spent: u32,
 }
@@ -62,6 +64,7 @@ impl PollPlan {
             turns: VecDeque::new(),
             last_burst: None,
             last_urgent: None,
+            unanswered: false,
             spent: 0,
         }
     }
@@ -69,6 +72,11 @@ impl PollPlan {
     /// How many leases a second are asked at present.
     pub const fn allowed(&self) -> u32 {
         self.allowed
+    }
+
+    /// Whether leases of the last burst gave no answer.
+    pub(super) const fn is_unanswered(&self) -> bool {
+        self.unanswered
     }
 
     /// Has the bursts be this far apart.
@@ -97,6 +105,7 @@ impl PollPlan {
         if cost.asked == 0 {
             return;
         }
+        self.unanswered = cost.failed > 0;
         if cost.took > SLOW || cost.failed > 0 {
             self.allowed = (self.allowed / 2).max(self.most.min(10));
         } else if cost.asked >= self.allowed / 2 {

@@ -50,6 +50,11 @@ fn free(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
 fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let since = lock.held_since().unwrap_or(holder.since());
     let length = facts.now().since(since.at);
+    let for_how_long = |length: Millis| {
+        // Who came later than the holder knows the least it can be.
+        let words = if since.exact { "held for {held}" } else { "held for at least {held}" };
+        Sentence::new(words).with("held", length)
+    };
     let length = (since.exact || length >= Millis::from_secs(1)).then_some(length);
     if lock.layout() == Layout::KubernetesLease {
         return vec![by_its_value(facts, holder)];
@@ -59,18 +64,15 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentenc
     }
     if holder.ttl() == TtlState::NoLease {
         let never = Sentence::new("never frees by itself: its holder has no lease");
-        let long = length.map(|length| Sentence::new("held for {held}").with("held", length));
+        let long = length.map(for_how_long);
         return [never].into_iter().chain(long).collect();
     }
-    let hold = match length {
-        Some(length) => Sentence::new("held for {held}").with("held", length),
-        None => Sentence::new("held"),
-    };
-    vec![ending(holder).with("hold", hold)]
+    let hold = length.map_or(Sentence::new("held"), for_how_long);
+    vec![ending(facts, holder).with("hold", hold)]
 }
 
 /// How a hold on a lease can end; how long it has been is put in for `hold`.
-fn ending(holder: &KeyView<'_>) -> Sentence {
+fn ending(facts: &Facts, holder: &KeyView<'_>) -> Sentence {
     match (holder.ttl(), holder.renewal()) {
         (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => {
             Sentence::new("{hold} by a live client: lease {remaining}, renewed {renewed} ago")
@@ -92,6 +94,9 @@ fn ending(holder: &KeyView<'_>) -> Sentence {
                 .with("overdue", by)
         }
         (TtlState::Gone, _) => Sentence::new("{hold} on a lease that is gone"),
+        (TtlState::Unpolled, _) if facts.plan.is_unanswered() => {
+            Sentence::new("{hold}: its lease was asked for its time and gave no answer")
+        }
         (TtlState::Unpolled | TtlState::NoLease, _) => Sentence::new("{hold}: the time of its lease was not asked"),
         (TtlState::Unknown, _) => Sentence::new("{hold}: a new leader does not know the time of its lease yet"),
     }
@@ -190,6 +195,8 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<S
 
 #[cfg(test)]
 mod tests {
+    use crate::domain::Millis;
+    use crate::event::{LeasePollCost, Observation};
     use crate::model::findings::scene::Scene;
     use crate::view::text;
 
@@ -256,6 +263,15 @@ mod tests {
         scene.put("/jobs/a/1", 1, "");
         scene.pass(2_000);
         assert_eq!(said(&scene, "/jobs/a"), "held for 2s: the time of its lease was not asked; nobody waits");
+        scene.observe(Observation::LeasesPolled(LeasePollCost { asked: 1, failed: 1, took: Millis(5_000) }));
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for 2s: its lease was asked for its time and gave no answer; nobody waits"
+        );
+        let mut late = scene.read_anew();
+        late.pass(2_000);
+        let verdict = said(&late, "/jobs/a");
+        assert_eq!(verdict, "held for at least 2s: the time of its lease was not asked; nobody waits");
         scene.ttl(1, 60, 57);
         assert_eq!(
             said(&scene, "/jobs/a"),

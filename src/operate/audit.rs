@@ -287,9 +287,7 @@ fn what(confirmed: &Confirmed) -> Value {
             "shown": shown,
         }),
         Write::MoveLeader { to } => json!({"write": "move-leader", "to": to.to_string()}),
-        Write::Disarm(alarm) => {
-            json!({"write": "disarm", "alarm": alarm.kind.name(), "member": alarm.member.to_string()})
-        }
+        Write::Disarm(kind) => json!({"write": "disarm", "alarm": kind.name()}),
     }
 }
 

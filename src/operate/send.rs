@@ -2,7 +2,7 @@
 
 use crate::domain::escape::escape;
 use crate::domain::write::{Write, WriteResult};
-use crate::domain::{Alarm, AlarmKind, KeyRange, Revision};
+use crate::domain::{AlarmKind, KeyRange, Revision};
 use crate::port::{Client, Compare, Delete, Etcd, Op, OpDone, Operand, Ordering, PortError, Range, Txn, Want};
 
 /// What is known once a write was sent.
@@ -20,14 +20,31 @@ pub(super) enum Sent {
 pub(super) async fn send(client: &Client, write: &Write) -> Sent {
     let answer = match write {
         Write::MoveLeader { to } => client.move_leader(*to).await.map(|()| Sent::Acknowledged(Revision(0))),
-        Write::Disarm(Alarm { kind: AlarmKind::Other(number), .. }) => {
+        Write::Disarm(AlarmKind::Other(number)) => {
             let why = format!("alarm {number} is none that this version knows; use etcdctl alarm disarm");
             return Sent::Ended(WriteResult::NotSent { why });
         }
-        Write::Disarm(alarm) => client.disarm(*alarm).await.map(|()| Sent::Acknowledged(Revision(0))),
+        Write::Disarm(kind) => return disarm(client, write, *kind).await,
         Write::Revoke { .. } | Write::Release { .. } => keys(client, write).await,
     };
     answer.unwrap_or_else(|error| sort(write, &error))
+}
+
+/// Disarms the alarms of a kind, one member after the other: etcd takes no more at a time.
+async fn disarm(client: &Client, write: &Write, kind: AlarmKind) -> Sent {
+    let raised = match client.alarms().await {
+        Ok(alarms) => alarms.into_iter().filter(|alarm| alarm.kind == kind),
+        Err(error) => return Sent::Ended(WriteResult::NotSent { why: right(write, &error) }),
+    };
+    let mut some_are_done = false;
+    for alarm in raised {
+        match client.disarm(alarm).await {
+            Ok(()) => some_are_done = true,
+            Err(error) if some_are_done => return Sent::Lost(error.to_string()),
+            Err(error) => return sort(write, &error),
+        }
+    }
+    Sent::Acknowledged(Revision(0))
 }
 
 pub(super) async fn keys(etcd: &impl Etcd, write: &Write) -> Result<Sent, PortError> {

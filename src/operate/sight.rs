@@ -79,7 +79,7 @@ impl Before {
                 (!same).then_some(WriteResult::Changed { now })
             }
             Write::MoveLeader { to } => (self.leader == Some(*to)).then(done),
-            Write::Disarm(alarm) => (!self.alarms.contains(alarm)).then_some(WriteResult::Gone),
+            Write::Disarm(kind) => (!is_raised(&self.alarms, *kind)).then_some(WriteResult::Gone),
         }
     }
 
@@ -103,9 +103,9 @@ impl Sight {
     /// Looks whether what was to go is gone, with the quorum's consent.
     pub async fn look(client: &Client, confirmed: &Confirmed) -> Result<Self, PortError> {
         match &confirmed.write {
-            Write::Disarm(alarm) => {
-                let there = format!("the alarm {} is raised", alarm.kind.name());
-                Ok(Self { so: !client.alarms().await?.contains(alarm), revision: Revision(0), there })
+            Write::Disarm(kind) => {
+                let there = format!("the alarm {} is raised", kind.name());
+                Ok(Self { so: !is_raised(&client.alarms().await?, *kind), revision: Revision(0), there })
             }
             _ => Self::of_keys(client, confirmed).await,
         }
@@ -195,9 +195,14 @@ async fn search(etcd: &impl Etcd, lease: LeaseId) -> Result<Vec<KeyValue>, PortE
     }
 }
 
+/// Whether an alarm of this kind is raised for any member.
+fn is_raised(alarms: &[Alarm], kind: AlarmKind) -> bool {
+    alarms.iter().any(|alarm| alarm.kind == kind)
+}
+
 /// What is to be known of an alarm that was disarmed.
-pub(super) fn comes_back(alarm: Alarm) -> Option<String> {
-    match alarm.kind {
+pub(super) fn comes_back(kind: AlarmKind) -> Option<String> {
+    match kind {
         AlarmKind::NoSpace => Some(
             "NOSPACE comes back with a next write unless space was freed before: compact, defragment every member, \
              then disarm"

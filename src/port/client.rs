@@ -293,7 +293,8 @@ impl Etcd for Client {
         };
         let mut answer = self.call((), call, || "ask for the status".into()).await?.0;
         let header = convert::header(answer.header.take());
-        let status = Status { endpoint: self.endpoint().into(), ..convert::status(answer) };
+        let endpoint = self.endpoint().into();
+        let status = Status { endpoint, revision: header.revision, ..convert::status(answer) };
         self.shared.pulse.note_status(&status);
         Ok((header, status))
     }

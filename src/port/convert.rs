@@ -92,6 +92,7 @@ pub(super) fn status(answer: PbStatusResponse) -> Status {
         version: answer.version,
         leader: (answer.leader != 0).then_some(MemberId(answer.leader)),
         term: Term(answer.raft_term),
+        revision: Revision::default(),
         raft_index: RaftIndex(answer.raft_index),
         applied_index: RaftIndex(answer.raft_applied_index),
         db_size: answer.db_size,

@@ -182,6 +182,7 @@ impl Etcd for Memory {
             version: VERSION.into(),
             leader: Some(MEMBER),
             term: TERM,
+            revision: state.store.revision(),
             raft_index: RaftIndex(state.applied),
             applied_index: RaftIndex(state.applied),
             db_size: bytes(state.store.size()),

@@ -147,7 +147,7 @@ fn wanted(model: &Model, wish: Wish) -> Result<Write, Notice> {
             let alarms = facts.cluster.alarms();
             let member = facts.cluster.members().get(ui.members.index()).map(|known| known.member.id);
             let of_member = alarms.iter().find(|alarm| Some(alarm.member) == member);
-            of_member.or(alarms.first()).map(|&alarm| Write::Disarm(alarm)).ok_or(Notice::NoAlarm)
+            of_member.or(alarms.first()).map(|alarm| Write::Disarm(alarm.kind)).ok_or(Notice::NoAlarm)
         }
     }
 }

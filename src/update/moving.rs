@@ -204,6 +204,22 @@ mod tests {
     }
 
     #[test]
+    fn a_lock_without_keys_leaves_the_list_after_a_while_and_keeps_its_history() {
+        let mut world = world();
+        world.list(&[("/a", 0), ("/b", 0)]);
+        assert_eq!(world.model.ui.lock_order.len(), 6);
+        world.pass(59_000);
+        assert_eq!(world.model.ui.lock_order.len(), 6);
+        world.pass(2_000);
+        assert_eq!(world.model.ui.lock_order.len(), 2);
+        let gone = world.model.live().lock_named(b"/c").expect("it is remembered");
+        assert_eq!(gone.holds().count(), 1);
+        world.enqueue("/c");
+        world.pass(0);
+        assert_eq!(world.model.ui.lock_order.len(), 3);
+    }
+
+    #[test]
     fn an_untouched_selection_stays_on_top() {
         let mut world = world();
         world.list(&[("/a", 0), ("/z", 5)]);

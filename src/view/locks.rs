@@ -15,6 +15,7 @@ use super::layout::{Size, bottom, left, percent, top};
 use super::leases::{position, title};
 use super::list::List;
 use super::lock::{about, history, holders, queue};
+use super::text::grouped;
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Row, table};
@@ -206,7 +207,7 @@ impl Locks<'_> {
         let capacity = area.height.saturating_sub(3);
         let window = self.list.window(usize::from(capacity), self.rows.len());
         let what = if self.all { "All leased" } else { "Locks" };
-        let panel = Panel::new(title(what, self.rows.len(), self.total, self.filter, theme))
+        let panel = Panel::new(self.list_title(what, facts, theme))
             .data(self.list_data(&window, theme))
             .focused(self.list.focused);
         let inner = panel.draw(canvas, area);
@@ -236,6 +237,18 @@ impl Locks<'_> {
             .collect();
         table(canvas, inner, &row::columns(self.sort, any), &rows);
         shown.iter().filter_map(|(_, lock)| queue::age(lock.holder()?.ttl())).max()
+    }
+
+    /// `Locks 12, 5 free`: those that somebody has are counted apart. A filter counts what it shows.
+    fn list_title<'t>(&self, what: &'static str, facts: &Facts, theme: &Theme) -> Line<'t> {
+        let is_free = |ix: &&LockIx| facts.lock(**ix).is_some_and(|lock| lock.free_since().is_some());
+        let free = if self.filter.is_empty() { self.rows.iter().filter(is_free).count() } else { 0 };
+        let mut line = title(what, self.rows.len() - free, self.total, self.filter, theme);
+        if free > 0 {
+            let count = grouped(i64::try_from(free).unwrap_or(i64::MAX));
+            line.push_span(theme.span(say!(", {count} free", count), Role::Muted));
+        }
+        line
     }
 
     /// `1-12 of 10,000  sort: WAIT ▼`.

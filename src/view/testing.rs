@@ -280,6 +280,7 @@ pub fn status(id: u64) -> Status {
         version: "3.5.30".into(),
         leader: Some(MemberId(2)),
         term: Term(14),
+        revision: Revision::default(),
         raft_index: RaftIndex(91_877),
         applied_index: RaftIndex(if id == 3 { 91_875 } else { 91_877 }),
         db_size: 25 << 20,
@@ -330,8 +331,6 @@ pub fn sample() -> Cluster {
         cluster.ttl(lease(0x100 + tail), 30, 25);
     }
     cluster.wait(20);
-    cluster.delete(&format!("/migrations/users/{}", LeaseId(lease(0x1234))));
-    cluster.ttl(lease(0x1234), 30, 20);
     // The report passes on: one client that lets it go, one whose lease runs out.
     cluster.put(queued("/jobs/nightly-report", lease(0x0aa1), 84_120));
     cluster.ttl(lease(0x0aa1), 60, 60);
@@ -362,6 +361,9 @@ pub fn sample() -> Cluster {
         cluster.delete(&format!("/jobs/thumbnails/{}", LeaseId(lease(0x4100 + n))));
         cluster.ttl(lease(0x4100 + n), 30, 27);
     }
+    // Free for so short a time that it is listed still.
+    cluster.delete(&format!("/migrations/users/{}", LeaseId(lease(0x1234))));
+    cluster.ttl(lease(0x1234), 30, 20);
     cluster.put(queued("/cache/warm", lease(0x9f20), 84_220));
     cluster.ttl(lease(0x9f20), 30, 30);
     cluster.wait(31);

@@ -89,7 +89,7 @@ impl Serialize for Writing<'_> {
                 _ => None,
             },
             alarm: match plan.blast.write {
-                Write::Disarm(alarm) => Some(alarm.kind.name()),
+                Write::Disarm(kind) => Some(kind.name()),
                 _ => None,
             },
             keys: plan.blast.keys.iter().map(|(key, _)| style.text(key)).collect(),

@@ -5,7 +5,7 @@ use crate::cli::args::DisarmArgs;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::reading::Reading;
 use crate::config::Config;
-use crate::domain::write::{Confirmed, Write};
+use crate::domain::write::Write;
 use crate::domain::{Alarm, AlarmKind};
 use crate::model::ui::dialog::Word;
 use crate::model::{BlastRadius, Facts};
@@ -32,9 +32,8 @@ pub async fn plan(args: &DisarmArgs, config: &Config) -> Result<(Plan, Reading),
     reading.members().await?;
     let facts = reading.facts();
     let name = first.kind.name();
-    let blast = BlastRadius::of(facts, &Write::Disarm(first));
+    let blast = BlastRadius::of(facts, &Write::Disarm(first.kind));
     let mut plan = Plan::new("disarm", format!("disarm {name}"), Word::of(&blast.write, facts), blast);
-    plan.confirmed = alarms.iter().map(|alarm| Confirmed { write: Write::Disarm(*alarm), shown: Vec::new() }).collect();
     plan.notes.extend(alarms.iter().map(|alarm| raised(facts, *alarm)));
     plan.notes.extend(match first.kind {
         AlarmKind::NoSpace => Some(

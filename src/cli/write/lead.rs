@@ -43,6 +43,8 @@ pub async fn plan(args: &MoveLeaderArgs, config: &Config) -> Result<(Plan, Readi
     match leader {
         Some(leader) if leader.member.id == to.member.id => {
             plan.nothing_to_do = Some(format!("{} leads already; nothing was done", name(&to.member)));
+            plan.notes.push(format!("{} leads already: there is nothing to do", name(&to.member)));
+            return Ok((plan, reading));
         }
         Some(leader) => {
             plan.through = leader.status.as_ref().map(|status| status.endpoint.clone());

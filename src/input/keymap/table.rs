@@ -352,7 +352,7 @@ pub const BINDINGS: &[Binding] = &[
         Context::Members,
         &[key('D')],
         Action::Write(Wish::Disarm),
-        "Disarm the alarm of the selected member, or the first that is raised, after a dialog",
+        "Disarm the alarm of the selected member, or the first that is raised, on all members, after a dialog",
     )
     .hint(32, &[key('D')], "disarm…"),
     row(

@@ -1,6 +1,6 @@
 //! The backend has nearly reached its quota.
 
-use super::nospace::bytes;
+use super::nospace::{bytes, compact};
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
 use crate::domain::{AlarmKind, Sentence, Status};
 use crate::model::{Facts, MemberFacts};
@@ -61,7 +61,7 @@ fn remedy(facts: &Facts, status: &Status) -> Sentence {
     if status.db_in_use < status.db_size / 2 {
         return Sentence::new("etcdctl defrag --cluster");
     }
-    Sentence::new("etcdctl compact {revision}; etcdctl defrag --cluster").with("revision", facts.link.revision)
+    Sentence::new("{compact} && etcdctl defrag --cluster").with("compact", compact(facts))
 }
 
 #[cfg(test)]
@@ -85,7 +85,7 @@ mod tests {
         let mut scene = of(81 * MIB, 70 * MIB, Some(100 * MIB));
         assert_eq!(scene.codes(), ["db-near-quota"]);
         assert!(scene.evidence("db-near-quota").contains("81 %"));
-        assert_eq!(scene.remedy("db-near-quota"), "etcdctl compact 1; etcdctl defrag --cluster");
+        assert_eq!(scene.remedy("db-near-quota"), "etcdctl compact 1 && etcdctl defrag --cluster");
         assert_eq!(of(81 * MIB, 7 * MIB, Some(100 * MIB)).remedy("db-near-quota"), "etcdctl defrag --cluster");
         scene.alarms(&[(1, AlarmKind::NoSpace)]);
         assert_eq!(scene.codes(), ["nospace"]);

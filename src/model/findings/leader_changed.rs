@@ -28,10 +28,14 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         let known = id.and_then(|id| cluster.member(id)).map(MemberFacts::label);
         known.or_else(|| id.map(|id| id.to_string())).unwrap_or_else(|| "nobody".into())
     };
-    let words = if recent > 1 {
-        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} in 10 min"
-    } else {
-        "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}"
+    // It may have lost the lead and won it back while nobody was seen to lead between.
+    let words = match (from == last.to, recent > 1) {
+        (true, true) => "{to} leads again for {ago}: TTLs were refreshed at term {term}; {count} in 10 min",
+        (true, false) => "{to} leads again for {ago}: TTLs were refreshed at term {term}",
+        (false, true) => {
+            "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}; {count} in 10 min"
+        }
+        (false, false) => "{to} leads for {ago}, before that {from}: TTLs were refreshed at term {term}",
     };
     let evidence = Sentence::new(words)
         .with("to", name(last.to))
@@ -65,5 +69,15 @@ mod tests {
         );
         scene.pass(121_000);
         assert_eq!(scene.infos(), [""; 0]);
+    }
+
+    #[test]
+    fn who_lost_the_lead_and_won_it_back_leads_again() {
+        let mut scene = Scene::of_three();
+        for (member, status) in [(2, follower(5, 0, 900)), (1, follower(6, 1, 901))] {
+            scene.says(member, status);
+            scene.pass(1_000);
+        }
+        assert_eq!(scene.evidence("leader-changed"), "a leads again for 1s: TTLs were refreshed at term 6");
     }
 }

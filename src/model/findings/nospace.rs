@@ -1,7 +1,7 @@
 //! The backend's quota is used up.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{Alarm, AlarmKind, Sentence};
+use crate::domain::{Alarm, AlarmKind, Revision, Sentence};
 use crate::model::{Facts, MemberFacts};
 
 pub(super) const RULE: Rule = Rule {
@@ -29,9 +29,19 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
             .with("size", bytes(status.map_or(0, |status| status.db_size)))
             .with("in_use", bytes(status.map_or(0, |status| status.db_in_use)))
             .with("quota", bytes(status.and_then(|status| status.db_quota).unwrap_or(0)));
-        let remedy = Sentence::new("etcdctl compact {revision}; etcdctl defrag --cluster && lockscope disarm nospace")
-            .with("revision", facts.link.revision);
+        let remedy = Sentence::new("{compact} && etcdctl defrag --cluster && lockscope disarm nospace")
+            .with("compact", compact(facts));
         found.add(Finding::new(Severity::Error, evidence, remedy).member(alarm.member));
+    }
+}
+
+/// Forgets the past up to the newest revision; the command asks for it where it is not known.
+pub(super) fn compact(facts: &Facts) -> Sentence {
+    match facts.newest_revision() {
+        Revision(0) => Sentence::new(
+            "etcdctl compact \"$(etcdctl endpoint status -w fields | sed -n 's/^\"Revision\" : //p' | head -n 1)\"",
+        ),
+        revision => Sentence::new("etcdctl compact {revision}").with("revision", revision),
     }
 }
 
@@ -52,7 +62,8 @@ pub(super) const fn bytes(amount: i64) -> crate::domain::Value {
 
 #[cfg(test)]
 mod tests {
-    use crate::domain::AlarmKind;
+    use crate::domain::{AlarmKind, ClusterId, Member, MemberId, Revision, Status};
+    use crate::event::Observation;
     use crate::model::findings::scene::{Scene, follower};
 
     #[test]
@@ -66,8 +77,22 @@ mod tests {
         let evidence = scene.evidence("nospace");
         assert!(evidence.starts_with("NOSPACE on b: 16") && evidence.contains(" of a quota of 16"), "{evidence}");
         assert!(evidence.ends_with("in use; joins blocked, unlocks OK"), "{evidence}");
-        assert_eq!(scene.remedy("nospace"), "etcdctl compact 1; etcdctl defrag --cluster && lockscope disarm nospace");
+        let rest = "&& etcdctl defrag --cluster && lockscope disarm nospace";
+        assert_eq!(scene.remedy("nospace"), format!("etcdctl compact 1 {rest}"));
+        scene.says(3, Status { revision: Revision(70), ..follower(4, 1, 900) });
+        assert_eq!(scene.remedy("nospace"), format!("etcdctl compact 70 {rest}"), "members tell it as well");
         scene.alarms(&[]);
         assert!(!scene.codes().contains(&"nospace"));
+    }
+
+    #[test]
+    fn a_revision_that_nobody_told_is_asked_for_by_the_command() {
+        let mut scene = Scene::of_three();
+        scene.observe(Observation::Cluster(ClusterId(2)));
+        scene.observe(Observation::Members(vec![Member { id: MemberId(1), ..Member::default() }]));
+        scene.alarms(&[(1, AlarmKind::NoSpace)]);
+        let remedy = scene.remedy("nospace");
+        assert!(remedy.starts_with("etcdctl compact \"$(etcdctl endpoint status -w fields | sed "), "{remedy}");
+        assert!(!remedy.contains(';') && remedy.ends_with("&& lockscope disarm nospace"), "{remedy}");
     }
 }

@@ -305,6 +305,6 @@ fn is_gone(write: &Write, facts: &Facts) -> bool {
             facts.key(key).is_none_or(|known| known.token() != *create_revision)
         }
         Write::MoveLeader { to } => facts.cluster.member(*to).is_none() || facts.cluster.leader() == Some(*to),
-        Write::Disarm(alarm) => !facts.cluster.alarms().contains(alarm),
+        Write::Disarm(kind) => facts.cluster.alarms().iter().all(|alarm| alarm.kind != *kind),
     }
 }

@@ -363,7 +363,7 @@ fn written(write: &Write, result: &WriteResult) -> Sentence {
         Write::Revoke { lease } => Sentence::new("revoke lease {lease}").with("lease", *lease),
         Write::Release { lock, .. } => Sentence::new("release {lock}").with("lock", lock.clone()),
         Write::MoveLeader { to } => Sentence::new("move the lead to {member}").with("member", text(to)),
-        Write::Disarm(alarm) => Sentence::new("disarm {alarm}").with("alarm", text(alarm.kind.name())),
+        Write::Disarm(kind) => Sentence::new("disarm {alarm}").with("alarm", text(kind.name())),
     };
     let of = |words| Sentence::new(words).with("write", what);
     match result {

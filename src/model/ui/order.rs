@@ -143,7 +143,7 @@ impl Order<LockIx> {
     pub fn list_locks(&mut self, facts: &Facts, at: Timestamp, listing: Listing<'_>) {
         let mut total = 0;
         let mut keyed = Vec::new();
-        for lock in facts.locks().filter(|lock| listing.all || lock.layout().is_lock()) {
+        for lock in facts.locks().filter(|lock| (listing.all || lock.layout().is_lock()) && lock.is_listed()) {
             total += 1;
             if listing.filter.is_empty() || shows(listing.filter, &lock) {
                 keyed.push((listing.rank(facts, &lock), lock.name(), lock.ix()));

@@ -437,15 +437,19 @@ fn the_lead_moves_to_the_selected_member_by_its_name() {
 }
 
 #[test]
-fn the_selected_members_alarm_is_disarmed_or_the_first() {
-    let alarm = |member| Alarm { member: MemberId(member), kind: AlarmKind::NoSpace };
+fn the_selected_members_alarm_is_disarmed_or_the_first_on_all_members() {
+    let alarm = |member, kind| Alarm { member: MemberId(member), kind };
     let mut world = world();
-    world.observe(Observation::Alarms(vec![alarm(2), alarm(3)]));
+    let corrupt = alarm(3, AlarmKind::Corrupt);
+    world.observe(Observation::Alarms(vec![alarm(2, AlarmKind::NoSpace), corrupt]));
     world.shown(Pane::Members, 3, 3);
     world.keys("4D");
-    assert_eq!(*dialog(&world).write(), Write::Disarm(alarm(2)));
+    assert_eq!(*dialog(&world).write(), Write::Disarm(AlarmKind::NoSpace));
     world.keys("<Esc>jjD");
-    assert_eq!(*dialog(&world).write(), Write::Disarm(alarm(3)));
+    assert_eq!(*dialog(&world).write(), Write::Disarm(AlarmKind::Corrupt));
+    world.observe(Observation::Alarms(vec![alarm(1, AlarmKind::Corrupt)]));
+    world.pass(0);
+    assert_eq!(stage(&world), &Stage::Shown, "another member still has it");
     world.observe(Observation::Alarms(vec![]));
     world.pass(0);
     assert_eq!(stage(&world), &Stage::Over(WriteResult::Gone));

@@ -253,11 +253,17 @@ fn the_lead_and_alarms_have_no_keys() {
     cluster.press(":move-leader etcd-1\n", 80, 24);
     assert_snapshot!(drawn(&mut cluster, 80, 24, &plain()).text());
     cluster.press("\x1b", 80, 24);
-    cluster.tell(Observation::Alarms(vec![Alarm { member: MemberId(3), kind: AlarmKind::NoSpace }]));
+    let raised = |member, kind| Alarm { member: MemberId(member), kind };
+    let full = [raised(1, AlarmKind::NoSpace), raised(3, AlarmKind::NoSpace)];
+    cluster.tell(Observation::Alarms(full.to_vec()));
     cluster.press(":disarm\n", 80, 24);
     let text = drawn(&mut cluster, 80, 24, &plain()).text();
-    assert!(text.contains("Disarm NOSPACE of etcd-3") && text.contains("type NOSPACE to disarm it"), "{text}");
+    assert!(text.contains("Disarm NOSPACE of every member") && text.contains("type NOSPACE to disarm it"), "{text}");
+    assert!(text.contains("taken from etcd-1, etcd-3: the cluster takes writes again"), "{text}");
     assert!(text.contains("It comes back with the next write unless space was freed"), "{text}");
+    cluster.tell(Observation::Alarms([&full[..], &[raised(2, AlarmKind::Corrupt)]].concat()));
+    let text = drawn(&mut cluster, 80, 24, &plain()).text();
+    assert!(!text.contains("takes writes again"), "another alarm refuses them: {text}");
 }
 
 #[test]

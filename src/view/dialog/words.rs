@@ -22,10 +22,7 @@ pub fn title<'a>(dialog: &Dialog, facts: &Facts, columns: usize, theme: &Theme) 
         Write::Revoke { lease } => say!("Revoke lease {lease}", lease),
         Write::Release { lock, .. } => with_key(say!("Release {key}"), lock, columns, theme.glyphs.ellipsis),
         Write::MoveLeader { to } => say!("Move the lead to {member}", member = member(*to, facts)),
-        Write::Disarm(alarm) => {
-            let member = member(alarm.member, facts);
-            say!("Disarm {alarm} of {member}", alarm = alarm.kind.name(), member)
-        }
+        Write::Disarm(kind) => say!("Disarm {alarm} of every member", alarm = kind.name()),
     };
     let cut = theme.sentence(text, columns, Role::Title);
     Line::from(theme.span(cut.content.into_owned(), Role::Title))
@@ -243,10 +240,17 @@ fn what(dialog: &Dialog, facts: &Facts) -> String {
                 None => say!("The cluster's lead moves to {to}.", to),
             }
         }
-        Write::Disarm(alarm) => match alarm.kind {
-            AlarmKind::NoSpace => say!("The alarm is taken away: the cluster takes writes again.").into(),
-            _ => say!("The alarm {alarm} is taken away.", alarm = alarm.kind.name()),
-        },
+        Write::Disarm(kind) => {
+            let alarms = facts.cluster.alarms();
+            let raised = alarms.iter().filter(|alarm| alarm.kind == *kind);
+            let members = raised.map(|alarm| member(alarm.member, facts)).collect::<Vec<_>>().join(say!(", "));
+            match kind {
+                AlarmKind::NoSpace if alarms.iter().all(|alarm| alarm.kind == *kind) => {
+                    say!("The alarm is taken from {members}: the cluster takes writes again.", members)
+                }
+                _ => say!("The alarm {alarm} is taken from {members}.", alarm = kind.name(), members),
+            }
+        }
     }
 }
 
@@ -311,7 +315,7 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
                 _ => {}
             }
         }
-        Write::Disarm(alarm) => match alarm.kind {
+        Write::Disarm(kind) => match kind {
             AlarmKind::NoSpace => warn(
                 say!(
                     "It comes back with the next write unless space was freed before: compact, defragment every \

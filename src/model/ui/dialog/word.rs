@@ -37,7 +37,7 @@ impl Word {
                 let name = facts.cluster.member(*to).and_then(|known| typable(known.member.name.as_bytes()));
                 ("move-leader", name.unwrap_or_else(|| to.to_string()))
             }
-            Write::Disarm(alarm) => ("disarm", alarm.kind.name()),
+            Write::Disarm(kind) => ("disarm", kind.name()),
         };
         let lease = match write {
             Write::Revoke { lease } => Some(*lease),
@@ -81,7 +81,7 @@ fn typable(name: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::{Alarm, AlarmKind, MemberId, Revision};
+    use crate::domain::{AlarmKind, MemberId, Revision};
 
     fn word(write: &Write) -> Word {
         Word::of(write, &Facts::default())
@@ -126,8 +126,7 @@ mod tests {
     fn a_member_without_a_name_is_its_id_and_an_alarm_its_name() {
         assert_eq!(word(&Write::MoveLeader { to: MemberId(0xabcd_ef01) }).text(), "abcdef01");
         assert_eq!(word(&Write::MoveLeader { to: MemberId(7) }).text(), "move-leader 7");
-        let alarm = Alarm { member: MemberId(1), kind: AlarmKind::NoSpace };
-        let word = word(&Write::Disarm(alarm));
+        let word = word(&Write::Disarm(AlarmKind::NoSpace));
         assert!(word.text() == "NOSPACE" && word.is("nospace") && word.is("NOSPACE") && !word.is("space"));
     }
 }
