@@ -296,10 +296,11 @@ impl Player {
         let arrived = match journey {
             Journey::Count(goal) => count >= *goal,
             Journey::Revision(asked, before) => {
-                if facts.link.revision >= *asked {
+                if facts.link.revision < *asked {
+                    *before = facts.link.revision;
+                } else if is_whole(facts) {
                     return Ok(Went::Reached { at, asked: *asked, before: *before });
                 }
-                *before = facts.link.revision;
                 false
             }
             Journey::Other(revision) => facts.link.revision != *revision,
@@ -342,6 +343,9 @@ impl Player {
             Some(Journey::Time(goal)) if goal < end => {
                 recorded::pass_time(facts, goal);
                 Ok(Went::Arrived(goal))
+            }
+            Some(Journey::Revision(asked, before)) if facts.link.revision >= asked => {
+                Ok(Went::Reached { at, asked, before })
             }
             _ => {
                 recorded::pass_time(facts, end);
@@ -394,6 +398,11 @@ impl Player {
             self.apart = self.apart.saturating_mul(2);
         }
     }
+}
+
+/// Whether everything that is watched was read once: until then a part of it would look like all.
+pub fn is_whole(facts: &Facts) -> bool {
+    facts.link.listed || facts.link.scope.is_empty()
 }
 
 /// What facts weigh in bytes, roughly.
