@@ -183,10 +183,16 @@ impl Replay {
                     self.tell(model, Notice::Landed(Landed::Beyond { asked, at }));
                 }
             }
-            Went::NotFound(text) => {
+            Went::NotFound { text, behind } => {
                 let at = self.player.at();
                 self.arrive(model, at);
-                self.tell(model, Notice::NotFound(text));
+                self.tell(
+                    model,
+                    match behind {
+                        None => Notice::NotFound(text),
+                        Some(at) => Notice::FoundBehind(text, at),
+                    },
+                );
             }
         }
         Ok(())
