@@ -42,6 +42,7 @@ mod password;
 mod performance;
 mod piece;
 mod play;
+mod prose;
 mod reading;
 mod record;
 mod replay;

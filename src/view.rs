@@ -239,10 +239,13 @@ fn draw_too_small(canvas: &mut Canvas<'_>, area: Rect) {
     let (width, height) = (area.width, area.height);
     let text =
         say!("{width}x{height} is too small: lockscope needs {columns}x{rows}; q quits", width, height, columns, rows);
-    let line = Line::from(canvas.theme.span(text, Role::Text));
-    if canvas::columns_of(&line) <= area.width {
-        return notice::notice(canvas, area, &[line]);
-    }
-    let short = Line::from(canvas.theme.span(say!("needs {columns}x{rows}", columns, rows), Role::Text));
-    notice::notice(canvas, area, &[short]);
+    let forms =
+        [text, say!("needs {columns}x{rows}; q quits", columns, rows), say!("needs {columns}x{rows}", columns, rows)];
+    let without = say!("`lockscope ls` needs no screen").to_owned();
+    let fits = |text: &String| text::width(text) <= usize::from(width);
+    let last = forms.len() - 1;
+    let at = forms.iter().position(fits).unwrap_or(last);
+    let shown = forms.into_iter().nth(at).into_iter().chain(Some(without).filter(fits));
+    let lines: Vec<_> = shown.map(|text| Line::from(canvas.theme.span(text, Role::Text))).collect();
+    notice::notice(canvas, area, &lines);
 }

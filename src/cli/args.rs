@@ -14,6 +14,7 @@ use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
+use super::given::Given;
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, VARIABLES, ValueError, parse};
 use crate::domain::{Lang, Redaction, Revision};
 use crate::input::SeekTo;
@@ -743,7 +744,7 @@ impl Cli {
         } = self.connection.clone();
         let OutputArgs { write_out, hex, debug, log_file } = self.output.clone();
         let OwnArgs {
-            mut prefix,
+            prefix,
             ttl,
             ttl_budget,
             read_only,
@@ -758,11 +759,15 @@ impl Cli {
             config: _,
             context,
         } = self.own.clone();
+        let mut beneath = Vec::new();
         if let Some(Command::Ls(LsArgs { beneath: Some(argument), .. })) = &self.command {
-            prefix.push(argument.clone());
+            // A prefix may be given as a name is printed; what has no name is no prefix for everything.
+            let given = Given::of(argument.as_encoded_bytes(), hex == Some(true));
+            let named = given.names().iter().filter(|name| !name.is_empty() || argument.is_empty());
+            beneath = named.cloned().collect();
         }
         let endpoints: Vec<_> = endpoints.into_iter().flat_map(|EndpointList(list)| list).collect();
-        let prefix: Vec<_> = prefix.into_iter().map(OsString::into_encoded_bytes).collect();
+        let prefix: Vec<_> = prefix.into_iter().map(OsString::into_encoded_bytes).chain(beneath).collect();
         Layer {
             context,
             endpoints: (!endpoints.is_empty()).then_some(endpoints),
@@ -897,6 +902,9 @@ mod tests {
         assert_eq!(layer(&["ls", "/a/"]).prefix, Some(vec![b"/a/".to_vec()]));
         assert_eq!(layer(&["ls", ""]).prefix, Some(vec![vec![]]));
         assert_eq!(layer(&["ls"]).prefix, None);
+        let printed = vec![br"/odd/esc\x1b".to_vec(), b"/odd/esc\x1b".to_vec()];
+        assert_eq!(layer(&["ls", r"/odd/esc\x1b"]).prefix, Some(printed), "as it is printed");
+        assert_eq!(layer(&["ls", "''"]).prefix, Some(vec![b"''".to_vec()]), "not everything");
         assert_eq!(layer(&["--prefix", "/b/", "ls", "/a/"]).prefix, Some(vec![b"/b/".to_vec(), b"/a/".to_vec()]));
     }
 

@@ -278,7 +278,7 @@ fn row(finding: &Finding, style: Style) -> [String; 5] {
     [
         finding.severity.name().into(),
         finding.code.into(),
-        finding.locks.iter().map(|name| table::text(name, style)).collect::<Vec<_>>().join(","),
+        finding.locks.iter().map(|name| table::name(name, style)).collect::<Vec<_>>().join(","),
         sentence(&finding.evidence),
         // What a terminal would obey is quoted for the shell.
         command(&finding.remedy),

@@ -6,6 +6,7 @@ use std::process::ExitCode;
 
 use color_eyre::Report;
 
+use super::prose;
 use crate::config::{ConfigError, FileError};
 use crate::view::text::sanitise;
 
@@ -128,8 +129,11 @@ impl Failure {
 pub fn say(text: fmt::Arguments<'_>) {
     use io::Write as _;
     let mut to = io::stderr().lock();
+    let columns = prose::columns(&to);
     for line in text.to_string().lines() {
-        let _ = writeln!(to, "{}", sanitise(line));
+        for line in prose::wrapped(&sanitise(line), columns) {
+            let _ = writeln!(to, "{line}");
+        }
     }
 }
 

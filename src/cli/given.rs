@@ -5,7 +5,7 @@
 
 use super::exit::{Exit, Failure};
 use super::json;
-use crate::view::text::{escape, sanitise, unescape};
+use crate::view::text::{NO_NAME, escape, sanitise, unescape};
 
 /// What was typed.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,8 @@ impl Given {
         let is_certain = from_hex.is_some();
         let unescaped = text.and_then(unescape);
         let mut names: Vec<Vec<u8>> = Vec::new();
-        for name in from_hex.into_iter().chain([typed.to_vec()]).chain(unescaped) {
+        let nothing = (typed == NO_NAME.as_bytes()).then(Vec::new);
+        for name in from_hex.into_iter().chain([typed.to_vec()]).chain(unescaped).chain(nothing) {
             if !names.contains(&name) {
                 names.push(name);
             }
@@ -39,6 +40,11 @@ impl Given {
     /// The names that may be meant, the likeliest first; never empty.
     pub fn names(&self) -> &[Vec<u8>] {
         &self.names
+    }
+
+    /// What was typed, harmless to print; the empty name in quotes.
+    pub fn typed(&self) -> &str {
+        if self.typed.is_empty() { NO_NAME } else { &self.typed }
     }
 
     /// The one of the names that something has; `what` is a word for such a thing.
@@ -83,6 +89,7 @@ mod tests {
         assert_eq!(names(hex.as_bytes(), false), [hex.into_bytes()]);
         assert_eq!(names(&raw, true), [raw]);
         assert_eq!(names(b"/jobs/a", true), [b"/jobs/a".to_vec()]);
+        assert_eq!(names(b"''", false), [b"''".to_vec(), Vec::new()], "the empty name");
         assert_eq!(names(b"C:\\locks", false), [b"C:\\locks".to_vec()], "no escape that is ever printed");
     }
 

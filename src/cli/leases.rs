@@ -58,7 +58,7 @@ pub fn print(facts: &Facts, format: Format, style: Style, to: &mut impl Write) -
 }
 
 fn row(lease: LeaseView<'_>, style: Style) -> [String; 6] {
-    let names = |locks: Vec<LockView<'_>>| list(locks.iter().map(|lock| table::text(lock.name(), style)));
+    let names = |locks: Vec<LockView<'_>>| list(locks.iter().map(|lock| table::name(lock.name(), style)));
     [
         table::lease(lease.id),
         table::ttl(lease.ttl()),

@@ -46,7 +46,7 @@ pub async fn print(
         kv.mod_revision.to_string(),
         kv.version.to_string(),
         table::ttl(key.ttl()),
-        lock.map(|name| table::text(name, style)).unwrap_or_default(),
+        lock.map(|name| table::name(name, style)).unwrap_or_default(),
         table::text(value, style),
     ];
     if format == Format::Simple {

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use super::args::LsArgs;
-use super::exit::Failure;
+use super::exit::{Failure, say};
+use super::given::Given;
 use super::json::{self, Style};
 use super::leases;
 use super::reading::{self, Reading};
@@ -29,6 +30,17 @@ pub async fn run(args: &LsArgs, config: &Config, to: &mut impl Write) -> Result<
     let format = config.output.format.unwrap_or(Format::Simple);
     let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
     print(reading.facts(), &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
+    if let Some(prefix) = &args.beneath
+        && listed(reading.facts(), args.all).is_empty()
+        && reading.facts().link.denied.is_empty()
+    {
+        let prefix = Given::of(prefix.as_encoded_bytes(), false);
+        let more = listed(reading.facts(), true).len();
+        match more {
+            0 => say(format_args!("lockscope: no locks under {}", prefix.typed())),
+            _ => say(format_args!("lockscope: no locks under {}; --all lists other leased keys there", prefix.typed())),
+        }
+    }
     reading.end(to)
 }
 
@@ -74,7 +86,7 @@ pub fn print(
 fn row(lock: LockView<'_>, diagnosis: &Diagnosis, style: Style) -> [String; 8] {
     let holder = lock.holder();
     [
-        table::text(lock.name(), style),
+        table::name(lock.name(), style),
         lock.layout().name().into(),
         lock.state().name().into(),
         holder.map(|key| table::text(key.key(), style)).unwrap_or_default(),

@@ -57,7 +57,7 @@ fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
         row("length", seconds(summary.length)),
     ];
     if let Some(main) = summary.main() {
-        rows.push(row("lock", table::text(&summary.lock, style)));
+        rows.push(row("lock", table::name(&summary.lock, style)));
         rows.push(row("handoffs", main.handoffs.to_string()));
         rows.push(row("fifo_violations", summary.fifo_violations().to_string()));
         rows.push(row("double_holders", summary.double_holders().to_string()));
@@ -81,7 +81,7 @@ fn rows(summary: &Summary, style: Style) -> Vec<[String; 3]> {
             lock.expired,
             lock.lost,
         );
-        ["of".to_owned(), table::text(lock.lock.name(), style), what]
+        ["of".to_owned(), table::name(lock.lock.name(), style), what]
     }));
     rows.extend(summary.resources.iter().map(|resource| {
         let is = if resource.fencing { "checks tokens" } else { "takes everything" };

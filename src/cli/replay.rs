@@ -11,11 +11,12 @@ use super::exit::{Exit, Failure, say};
 use super::json::Style;
 use super::{dashboard, ls};
 use crate::config::{Config, Format};
-use crate::domain::Timestamp;
+use crate::domain::{Revision, Timestamp};
+use crate::model::ui::{Landed, Notice};
 use crate::model::{Diagnosis, Facts};
-use crate::record::{Item, OpenError, Reader, Trouble};
+use crate::record::{Item, OpenError, Reader, Trouble, last_time};
 use crate::runtime;
-use crate::runtime::replay::{Goal, Options};
+use crate::runtime::replay::{Goal, Options, is_whole};
 use crate::runtime::terminal::Terminal;
 use crate::update::recorded;
 use crate::view::text::quantity;
@@ -41,7 +42,14 @@ pub fn show(args: &ReplayArgs, config: Config) -> Result<(), Failure> {
 pub async fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let mut reader = Reader::open(&args.file)?;
     let begin = reader.header().at;
-    let goal = args.at.map_or(Goal::End, |place| Goal::of(place, begin, begin, &TimeZone::system()));
+    let end = last_time(&args.file).map_err(|error| unreadable(&args.file, &error))?;
+    let span = (begin, end.unwrap_or(begin).max(begin));
+    let goal = args.at.map_or(Goal::End, |place| Goal::of(place, span, begin, &TimeZone::system()));
+    if let Goal::Time(at) = goal
+        && at < begin
+    {
+        return Err(before_begin(&when(at), span));
+    }
     let mut facts = Facts::new(config.polling.budget);
     // A long one takes long, and this thread has to hear of Ctrl-C.
     let fed = tokio::task::spawn_blocking(move || {
@@ -50,17 +58,23 @@ pub async fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Res
     });
     let (reader, facts, read) = fed.await.wrap_err("the recording cannot be read").map_err(Failure::Unexpected)?;
     let read = read.map_err(|error| unreadable(&args.file, &error))?;
+    if let (Goal::Revision(asked), Read::Stopped { before: Revision(0) }) = (goal, read)
+        && asked < facts.link.revision
+    {
+        return Err(before_begin(&format!("revision {asked}"), span)
+            .hint(format!("The first revision that it knows is {}: --at 'rev {0}'.", facts.link.revision)));
+    }
     let format = config.output.format.unwrap_or(Format::Simple);
     let diagnosis = Diagnosis::of(&facts, &runtime::thresholds(&config.findings));
     ls::print(&facts, &diagnosis, args.all, format, Style { hex: config.output.hex }, to)?;
     to.flush()?;
     let lost = reader.partial();
     say_trouble(&args.file, reader.trouble());
-    if let Read::All { ended } = read {
-        if !ended {
-            say_truncated(&args.file, reader.place().line, lost);
-        }
-        say_missed(goal, &facts);
+    if let Read::All { ended: false } = read {
+        say_truncated(&args.file, reader.place().line, lost);
+    }
+    if args.at.is_some() {
+        say_landed(goal, read, span, &facts);
     }
     Ok(())
 }
@@ -70,13 +84,14 @@ pub async fn run(args: &ReplayArgs, config: &Config, to: &mut impl Write) -> Res
 enum Read {
     /// To its end; whether that was the end of an orderly recording.
     All { ended: bool },
-    /// To where it was to be.
-    Stopped,
+    /// To where it was to be; the revision before the observation that led there, 0 if it is the first.
+    Stopped { before: Revision },
 }
 
 /// Feeds the facts up to the goal.
 fn feed(reader: &mut Reader, facts: &mut Facts, goal: Goal) -> std::io::Result<Read> {
     let mut last = reader.header().at;
+    let mut before = Revision(0);
     loop {
         let item = match reader.next_item()? {
             Some(item) => Some(item),
@@ -90,7 +105,7 @@ fn feed(reader: &mut Reader, facts: &mut Facts, goal: Goal) -> std::io::Result<R
             && item.at() > at
         {
             recorded::pass_time(facts, at);
-            return Ok(Read::Stopped);
+            return Ok(Read::Stopped { before });
         }
         last = last.max(item.at());
         match item {
@@ -101,10 +116,11 @@ fn feed(reader: &mut Reader, facts: &mut Facts, goal: Goal) -> std::io::Result<R
                 return Ok(Read::All { ended: true });
             }
         }
-        if let Goal::Revision(revision) = goal
-            && facts.link.revision >= revision
-        {
-            return Ok(Read::Stopped);
+        let Goal::Revision(asked) = goal else { continue };
+        if facts.link.revision < asked {
+            before = facts.link.revision;
+        } else if is_whole(facts) {
+            return Ok(Read::Stopped { before });
         }
     }
 }
@@ -115,12 +131,44 @@ fn pass_time(facts: &mut Facts, goal: Goal, end: Timestamp) {
     recorded::pass_time(facts, until);
 }
 
-fn say_missed(goal: Goal, facts: &Facts) {
-    if let Goal::Revision(revision) = goal {
+/// Says where it came to stand, if that is not where it was to be.
+fn say_landed(goal: Goal, read: Read, (begin, end): (Timestamp, Timestamp), facts: &Facts) {
+    let at = facts.link.revision;
+    match (goal, read) {
+        (Goal::Revision(asked), Read::All { .. }) if at < asked => {
+            say(format_args!("lockscope: the recording ends at revision {at}, before revision {asked}"));
+        }
+        (Goal::Revision(asked), Read::Stopped { before }) if at != asked => {
+            say(format_args!("lockscope: {}", Notice::Landed(Landed::Between { asked, before, at })));
+        }
+        (Goal::Time(asked), _) if asked > end => say(format_args!(
+            "lockscope: the recording ends at {}, before {}: this is how it was at its end, revision {at}",
+            when(end),
+            when(asked)
+        )),
+        _ => {}
+    }
+    if !facts.link.listed {
         say(format_args!(
-            "lockscope: the recording ends at revision {}, before revision {revision}",
-            facts.link.revision
+            "lockscope: by then not all locks were read once: the recording began at {}, and what is missing was not \
+             known yet",
+            when(begin)
         ));
+    }
+}
+
+fn before_begin(what: &str, (begin, end): (Timestamp, Timestamp)) -> Failure {
+    Failure::new(
+        Exit::BadInput,
+        format!("{what} is before the recording, which goes from {} to {}", when(begin), when(end)),
+    )
+}
+
+/// A time with its day, as it is at this place.
+fn when(at: Timestamp) -> String {
+    match jiff::Timestamp::from_millisecond(at.0) {
+        Ok(instant) => TimeZone::system().to_datetime(instant).strftime("%Y-%m-%d %H:%M:%S").to_string(),
+        Err(_) => "a time beyond the calendar".into(),
     }
 }
 

@@ -175,7 +175,9 @@ fn neighbourhoods(name: &[u8]) -> Vec<Vec<u8>> {
 
 /// The failure of not finding a lock; it offers the nearest names.
 pub fn not_found(facts: &Facts, name: &[u8]) -> Failure {
-    let names: Vec<_> = ls::listed(facts, true).into_iter().map(|lock| escape(lock.name())).collect();
+    let listed = ls::listed(facts, true).into_iter();
+    // The empty name is like no other, and nothing to be read in a list.
+    let names: Vec<_> = listed.filter(|lock| !lock.name().is_empty()).map(|lock| escape(lock.name())).collect();
     let wanted = escape(name);
     let offered = near(&wanted, names.iter().map(AsRef::as_ref), OFFERED);
     let failure = Failure::new(Exit::Error, format!("there is no lock `{wanted}`"));
@@ -244,7 +246,7 @@ fn print(
         return Ok(json::write(&json::Show { facts, lock, diagnosis, lease_keys, tree, style }, to)?);
     }
     let summary = [
-        table::text(lock.name(), style),
+        table::name(lock.name(), style),
         lock.layout().name().into(),
         lock.family().into(),
         lock.state().name().into(),

@@ -12,7 +12,7 @@ use super::json;
 use crate::config::Format;
 use crate::domain::LeaseId;
 use crate::model::{Renewal, TtlState};
-use crate::view::text::{cut_middle, escape};
+use crate::view::text::{cut_middle, escape, named};
 
 /// How wide a cell of a box may get; keys and values can be a megabyte long.
 const WIDEST: usize = 160;
@@ -81,6 +81,11 @@ fn boxed<const N: usize>(
 /// A key or a value as one printable word: escaped, or as hex.
 pub fn text(bytes: &[u8], style: json::Style) -> String {
     if style.hex { json::hex(bytes) } else { escape(bytes).into_owned() }
+}
+
+/// The name of a lock or a key as one printable word: [`text`], and quotes where it is empty.
+pub fn name(bytes: &[u8], style: json::Style) -> String {
+    if bytes.is_empty() { escape(named(bytes)).into_owned() } else { text(bytes, style) }
 }
 
 /// A lease as the recipes write it.

@@ -83,7 +83,7 @@ pub fn print_lock(
     let only = graph.around(lock);
     if !only.contains(&true) {
         let holder = lock.holder().map(|holder| table::lease(holder.lease())).filter(|lease| !lease.is_empty());
-        let name = table::text(lock.name(), style);
+        let name = table::name(lock.name(), style);
         return Ok(match (lock.holder(), holder) {
             (None, _) => writeln!(to, "{name} is free"),
             (Some(_), Some(lease)) => writeln!(to, "{lease}  holds {name}  0 behind"),
@@ -217,7 +217,7 @@ fn list(line: &mut String, what: &str, names: &[&[u8]], style: Style) {
     if names.is_empty() {
         return;
     }
-    let shown: Vec<String> = names.iter().take(NAMED).map(|name| table::text(name, style)).collect();
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| table::name(name, style)).collect();
     let _ = write!(line, "  {what} {}", shown.join(", "));
     if names.len() > NAMED {
         let _ = write!(line, " and {} more", names.len() - NAMED);

@@ -136,6 +136,15 @@ impl File {
             Some(contexts) => reader.contexts(contexts)?,
             None => BTreeMap::new(),
         };
+        if let Some((key, given)) = table.get_ref().get_key_value("context")
+            && let Some(sections) = given.get_ref().as_table()
+        {
+            let name = sections.keys().next().map_or("prod".into(), |name| name.get_ref().to_string());
+            let why = format!(
+                "`context` names the context to use, in quotes; the settings of one are in `contexts`: write [contexts.{name}]"
+            );
+            return Err(reader.invalid_at(key.span().start, &why));
+        }
         reader.refuse_unknown_findings(table.get_ref())?;
         let layer = Layer::deserialize(Deserializer::from(table)).map_err(|error| reader.invalid(&error))?;
         Ok(Self { layer, contexts })
@@ -482,7 +491,10 @@ mod tests {
             ("contexts = 3", "1:12: contexts are sections: write [contexts.prod] and its settings below"),
             ("[contexts.\"\"]", "1:11: a context needs a name"),
             ("[contexts.prod.findings]\nlagg = 1", "2:1: unknown setting `lagg`; did you mean `lag`?"),
-            ("[context.prod]\nhex = true", "1:2: invalid type: map, expected a string"),
+            (
+                "[context.prod]\nhex = true",
+                "1:2: `context` names the context to use, in quotes; the settings of one are in `contexts`: write [contexts.prod]",
+            ),
         ] {
             assert_eq!(file(text).map(drop), Err(format!("/c/config.toml:{error}")), "{text}");
         }

@@ -16,7 +16,8 @@ pub enum SeekTo {
     End,
     /// A time.
     At(Timestamp),
-    /// A time of day, in the zone that times are shown in: the first one in the recording.
+    /// A time of day, in the zone that times are shown in: on the recording's first day, or on the next one if only
+    /// that lies in the recording.
     Clock {
         /// The hour, up to 23.
         hour: i8,

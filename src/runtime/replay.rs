@@ -31,6 +31,7 @@ use crate::update::recorded;
 
 pub use goal::Goal;
 use pace::Pace;
+pub use player::is_whole;
 use player::{Player, Went};
 
 /// For how long lines are taken in before hands are looked at again.
@@ -182,10 +183,16 @@ impl Replay {
                     self.tell(model, Notice::Landed(Landed::Beyond { asked, at }));
                 }
             }
-            Went::NotFound(text) => {
+            Went::NotFound { text, behind } => {
                 let at = self.player.at();
                 self.arrive(model, at);
-                self.tell(model, Notice::NotFound(text));
+                self.tell(
+                    model,
+                    match behind {
+                        None => Notice::NotFound(text),
+                        Some(at) => Notice::FoundBehind(text, at),
+                    },
+                );
             }
         }
         Ok(())
@@ -260,9 +267,10 @@ impl Replay {
         let done = match what {
             effect::Replay::Do(key) => self.key(model, key),
             effect::Replay::Seek(place) => {
-                let goal = Goal::of(place, self.player.begin(), self.now(), zone);
+                let goal = Goal::of(place, (self.player.begin(), self.player.end()), self.now(), zone);
                 self.ended = false;
-                self.asked = Some(place);
+                let is_recorded = matches!(goal, Goal::Time(at) if at <= self.player.end());
+                self.asked = Some(place).filter(|_| !is_recorded);
                 if matches!(goal, Goal::Time(at) if at < self.player.begin()) {
                     self.tell(model, Notice::Landed(Landed::BeforeStart));
                 }
@@ -440,6 +448,7 @@ mod tests {
             ("rev 3", "at revision 10, the first in the recording; 3 is before it"),
             ("rev 31", "at the end, revision 30: the recording ends before revision 31"),
             ("-1h", "at the start: the recording begins after that time"),
+            ("00:00:00", "at the start: the recording begins after that time"),
             ("1970-01-01T01:00:00Z", "at the end, revision 30: the recording ends before that time"),
         ] {
             model.ui.toast = None;
@@ -447,7 +456,7 @@ mod tests {
             let toast = model.ui.toast.as_ref().map(|toast| toast.notice.to_string());
             assert_eq!(toast.as_deref(), Some(told), "{place}");
         }
-        for place in ["end", "start", "+1s"] {
+        for place in ["end", "start", "+1s", "00:00:04"] {
             model.ui.toast = None;
             replay.order(&mut model, effect::Replay::Seek(place.parse().unwrap()), &TimeZone::UTC);
             assert_eq!(model.ui.toast, None, "{place}");

@@ -11,7 +11,7 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
 use super::layout::{bottom, top};
-use super::text::{back, command, escape_text, grouped, quantity, split_at_width, width};
+use super::text::{back, command, escape_text, grouped, named, quantity, split_at_width, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use crate::domain::write::WriteResult;
@@ -150,7 +150,13 @@ impl<'a> List<'a> {
     /// A lock, and who has it then, or now.
     fn lock(&self, struck: &'a Struck, columns: usize, theme: &Theme) -> Line<'a> {
         let (text, role) = words::passes_on(self.dialog, struck, self.facts, columns / 2, theme.glyphs.ellipsis);
-        apart(theme.key(&struck.name, columns.saturating_sub(4 + width(&text)), Role::Text), text, role, columns, theme)
+        apart(
+            theme.key(named(&struck.name), columns.saturating_sub(4 + width(&text)), Role::Text),
+            text,
+            role,
+            columns,
+            theme,
+        )
     }
 
     /// A key, and its create_revision.

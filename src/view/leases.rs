@@ -6,7 +6,7 @@ use ratatui::text::Line;
 use super::canvas::Canvas;
 use super::empty;
 use super::list::List;
-use super::text::grouped;
+use super::text::{self, grouped};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Cell, Column, Row, table};
@@ -92,11 +92,11 @@ fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> C
     // Up to three are named, each with what it is; a narrow cell names one.
     let form = |named: usize, columns: usize| {
         let (glyph, role) = mark(held);
-        let mut spans = vec![theme.span(format!("{glyph} "), role), theme.key(first, columns, Role::Text)];
+        let mut spans = vec![theme.span(format!("{glyph} "), role), theme.key(text::named(first), columns, Role::Text)];
         for &(name, held) in used.iter().take(named).skip(1) {
             let (glyph, role) = mark(held);
             spans.push(theme.span(format!("  {glyph} "), role));
-            spans.push(theme.key(name, columns, Role::Text));
+            spans.push(theme.key(text::named(name), columns, Role::Text));
         }
         if used.len() > named {
             spans.push(theme.span(format!(" +{}", used.len() - named), Role::Muted));

@@ -15,7 +15,7 @@ use super::layout::{Size, bottom, left, percent, top};
 use super::leases::{position, title};
 use super::list::List;
 use super::lock::{about, history, holders, queue};
-use super::text::grouped;
+use super::text::{grouped, named};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
 use super::widget::table::{Row, table};
@@ -235,7 +235,7 @@ impl Locks<'_> {
                 }
             })
             .collect();
-        table(canvas, inner, &row::columns(self.sort, any), &rows);
+        table(canvas, inner, &row::columns(self.sort, any, most == 0), &rows);
         shown.iter().filter_map(|(_, lock)| queue::age(lock.holder()?.ttl())).max()
     }
 
@@ -295,7 +295,7 @@ impl Locks<'_> {
 
 fn name_title<'a>(lock: &LockView<'a>, area: Rect, theme: &Theme) -> Line<'a> {
     let room = usize::from(area.width.saturating_sub(6));
-    Line::from(theme.key(lock.name(), room, Role::Title))
+    Line::from(theme.key(named(lock.name()), room, Role::Title))
 }
 
 /// What the list is sorted by, in the words of its headings where there is one.

@@ -222,6 +222,8 @@ fn clicks_find_rows_tabs_headings_and_hints() {
 fn a_small_terminal_says_how_large_it_has_to_be() {
     let shot = sample().draw(59, 24, &plain());
     assert!(shot.text().contains("59x24 is too small: lockscope needs 60x16; q quits"), "{}", shot.text());
+    let small = sample().draw(40, 10, &plain()).text();
+    assert!(small.contains("needs 60x16; q quits") && small.contains("`lockscope ls` needs no screen"), "{small}");
     for (width, height) in [(0, 0), (1, 1), (10, 1), (14, 2), (60, 15), (20, 200)] {
         sample().draw(width, height, &plain());
     }

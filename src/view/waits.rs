@@ -10,7 +10,7 @@ use super::empty;
 use super::leases::{position, title};
 use super::list::List;
 use super::locks::row::length;
-use super::text::{cut_middle, escape_text, grouped, quantity};
+use super::text::{cut_middle, escape_text, grouped, named, quantity};
 use super::theme::{Role, Theme};
 use super::widget::notice::notice;
 use super::widget::panel::Panel;
@@ -230,11 +230,11 @@ fn holds_cell<'a>(leases: &[LeaseId], own: &'a [u8], facts: &'a Facts, theme: &T
     }
     match names[..] {
         [] => Cell::new(""),
-        [only] => Cell::Name(only, theme.style(Role::Holder)),
+        [only] => Cell::Name(named(only), theme.style(Role::Holder)),
         [first, ..] => {
             let form = |columns: usize| {
                 Line::from(vec![
-                    theme.key(first, columns, Role::Holder),
+                    theme.key(named(first), columns, Role::Holder),
                     theme.span(format!(" +{}", names.len() - 1), Role::Muted),
                 ])
             };

@@ -205,3 +205,30 @@ fn a_replay_ends_earlier_where_it_is_told_to_and_says_what_it_passed_over() {
         assert!(ended.stderr.contains(words), "{words}: {}", ended.stderr);
     }
 }
+
+#[test]
+fn a_place_that_is_not_in_a_recording_is_refused_or_it_is_said_where_it_was_looked() {
+    let file = fixture();
+    let at = |place: &str| lockscope(["replay", file.to_str().unwrap(), "--headless", "--at", place]).env("TZ", "UTC");
+    for (place, told) in [
+        ("2025-12-31T23:59:59Z", "2025-12-31 23:59:59 is before the recording"),
+        ("-1h", "2025-12-31 23:00:00 is before the recording"),
+        ("rev 3", "revision 3 is before the recording"),
+    ] {
+        let ended = at(place).run().expect(3);
+        assert!(ended.stderr.contains(told), "{place}: {}", ended.stderr);
+        assert!(ended.stderr.contains("from 2026-01-01 00:00:00 to 2026-01-01 00:00:07"), "{place}: {}", ended.stderr);
+        assert_eq!(ended.text(), "", "{place}");
+    }
+    let first = at("rev 41").run().expect(0);
+    assert!(first.text().contains("/jobs/a") && !first.stderr.contains("lockscope: at"), "{}", first.stderr);
+    for (place, told) in [
+        ("+1h", "the recording ends at 2026-01-01 00:00:07, before 2026-01-01 01:00:00"),
+        ("00:01:00", "the recording ends at 2026-01-01 00:00:07, before 2026-01-01 00:01:00"),
+        ("rev 99999", "the recording ends at revision 9000, before revision 99999"),
+        ("start", "not all locks were read once"),
+    ] {
+        let ended = at(place).run().expect(0);
+        assert!(ended.stderr.contains(told), "{place}: {}", ended.stderr);
+    }
+}

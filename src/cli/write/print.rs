@@ -5,6 +5,7 @@ use std::io::Write;
 use super::Plan;
 use crate::cli::exit::{Failure, say};
 use crate::cli::json::{self, Style};
+use crate::cli::prose;
 use crate::cli::table::{self, Align, Column};
 use crate::config::Format;
 use crate::domain::write::{Confirmed, WriteResult};
@@ -21,7 +22,7 @@ pub fn plan(plan: &Plan, facts: &Facts, format: Format, style: Style, to: &mut i
     let locks = plan.blast.locks.iter().map(|lock| {
         let freed = if lock.freed { "freed" } else { "stays-held" };
         let next = lock.next.as_ref().map(|next| table::text(next, style)).unwrap_or_default();
-        [table::text(&lock.name, style), freed.to_owned(), next]
+        [table::name(&lock.name, style), freed.to_owned(), next]
     });
     let notes = plan.notes.iter().map(|note| sanitise(note).into_owned());
     let etcdctl = command(&plan.blast.etcdctl);
@@ -44,15 +45,19 @@ pub fn plan(plan: &Plan, facts: &Facts, format: Format, style: Style, to: &mut i
         return Ok(line("etcdctl", &[etcdctl], to)?);
     }
     let left = |name| Column(name, Align::Left);
-    writeln!(to, "{}", sanitise(&plan.title))?;
+    // What is gathered to be said is broken where it is said.
+    let columns = prose::columns(&std::io::stdout());
+    for line in prose::wrapped(&sanitise(&plan.title), columns) {
+        writeln!(to, "{line}")?;
+    }
     if !plan.blast.keys.is_empty() {
         table::print(format, [left("KEY THAT GOES"), Column("CREATED", Align::Right)], keys, to)?;
     }
     if !plan.blast.locks.is_empty() {
         table::print(format, [left("LOCK"), left("STATE AFTER"), left("NEXT HOLDER")], locks, to)?;
     }
-    for note in notes {
-        writeln!(to, "{note}")?;
+    for line in notes.flat_map(|note| prose::wrapped(&note, columns)) {
+        writeln!(to, "{line}")?;
     }
     writeln!(to, "{etcdctl}")?;
     Ok(())

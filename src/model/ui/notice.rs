@@ -82,6 +82,8 @@ pub enum Notice {
     ReplayLimit(super::ReplaySpeed),
     /// Nothing more of the recording happens to what has this in its name.
     NotFound(String),
+    /// Nor does anything more happen to what has this in its name; it last did at this revision.
+    FoundBehind(String, Revision),
     /// Nothing was looked for yet.
     NothingSought,
     /// The recording ends, or begins, here.
@@ -230,6 +232,7 @@ impl Notice {
             | Self::OnlyReplay
             | Self::NeedsReplay
             | Self::NotFound(_)
+            | Self::FoundBehind(..)
             | Self::NothingSought
             | Self::ReplayBroke(_)
             | Self::NotRecorded(_)
@@ -305,6 +308,11 @@ impl Notice {
             Self::NotFound(sought) => {
                 Sentence::new("nothing more happens to what has `{text}` in its name").with("text", text(sought))
             }
+            Self::FoundBehind(sought, at) => Sentence::new(
+                "`{text}` lies behind: nothing more happens to it, and it last did at revision {at}; `:seek rev {at}` goes back",
+            )
+            .with("text", text(sought))
+            .with("at", text(at)),
             Self::NothingSought => Sentence::new("say what to look for with :find TEXT"),
             Self::ReplayEdge(Edge::Start) => Sentence::new("the recording begins here"),
             Self::ReplayEdge(Edge::End) => Sentence::new("the recording ends here"),

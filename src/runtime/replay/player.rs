@@ -78,6 +78,8 @@ enum Journey {
     /// Behind the one that makes something happen to what has this in its name. Otherwise back
     /// to `origin`.
     Find { text: String, from: u64, origin: u64 },
+    /// From the begin up to `origin`, for the last place where that happened, if it did: `last`.
+    FindBehind { text: String, from: u64, origin: u64, last: Option<Revision> },
     /// Behind the last one.
     End,
 }
@@ -100,8 +102,13 @@ pub enum Went {
     },
     /// The recording ended before; this is the time there.
     Ended(Timestamp),
-    /// What was looked for is not there.
-    NotFound(String),
+    /// What was looked for does not follow.
+    NotFound {
+        /// What was looked for.
+        text: String,
+        /// The revision at which it last was, before the place where it was looked for.
+        behind: Option<Revision>,
+    },
 }
 
 impl Player {
@@ -296,10 +303,11 @@ impl Player {
         let arrived = match journey {
             Journey::Count(goal) => count >= *goal,
             Journey::Revision(asked, before) => {
-                if facts.link.revision >= *asked {
+                if facts.link.revision < *asked {
+                    *before = facts.link.revision;
+                } else if is_whole(facts) {
                     return Ok(Went::Reached { at, asked: *asked, before: *before });
                 }
-                *before = facts.link.revision;
                 false
             }
             Journey::Other(revision) => facts.link.revision != *revision,
@@ -307,6 +315,16 @@ impl Player {
                 let found = happens_to(facts, *from, text);
                 *from = facts.timeline.next_seq();
                 found
+            }
+            Journey::FindBehind { text, from, origin, last } => {
+                if happens_to(facts, *from, text) {
+                    *last = Some(facts.link.revision);
+                }
+                *from = facts.timeline.next_seq();
+                if count >= *origin {
+                    return Ok(Went::NotFound { text: std::mem::take(text), behind: *last });
+                }
+                false
             }
             Journey::Before(revision) if facts.link.revision >= *revision => {
                 self.go_to_count(facts, count.saturating_sub(1))?;
@@ -332,16 +350,18 @@ impl Player {
         let end = self.peek()?.map_or(at, Item::at);
         match self.journey.take() {
             Some(Journey::Find { text, origin, .. }) => {
-                self.go_to_count(facts, origin)?;
-                while self.count < origin {
-                    let Some(observed) = self.take(facts)? else { break };
-                    recorded::observe(facts, observed);
-                }
-                Ok(Went::NotFound(text))
+                self.back_to(facts, |kept| kept.count == 0)?;
+                let from = facts.timeline.next_seq();
+                self.journey = Some(Journey::FindBehind { text, from, origin, last: None });
+                Ok(Went::On)
             }
+            Some(Journey::FindBehind { text, last, .. }) => Ok(Went::NotFound { text, behind: last }),
             Some(Journey::Time(goal)) if goal < end => {
                 recorded::pass_time(facts, goal);
                 Ok(Went::Arrived(goal))
+            }
+            Some(Journey::Revision(asked, before)) if facts.link.revision >= asked => {
+                Ok(Went::Reached { at, asked, before })
             }
             _ => {
                 recorded::pass_time(facts, end);
@@ -394,6 +414,11 @@ impl Player {
             self.apart = self.apart.saturating_mul(2);
         }
     }
+}
+
+/// Whether everything that is watched was read once: until then a part of it would look like all.
+pub fn is_whole(facts: &Facts) -> bool {
+    facts.link.listed || facts.link.scope.is_empty()
 }
 
 /// What facts weigh in bytes, roughly.
@@ -569,7 +594,15 @@ mod tests {
         assert_eq!(replay.work(), Went::Arrived(Timestamp(1_007_000)));
         let (count, at) = (replay.player.count(), replay.player.at());
         replay.player.find(&replay.facts, "nowhere");
-        assert_eq!(replay.work(), Went::NotFound("nowhere".into()));
+        assert_eq!(replay.work(), Went::NotFound { text: "nowhere".into(), behind: None });
+        replay.is_at(count, at);
+        while !matches!(replay.work(), Went::NotFound { .. }) {
+            replay.player.find(&replay.facts, "jobs/rare");
+        }
+        let (count, at) = (replay.player.count(), replay.player.at());
+        replay.player.find(&replay.facts, "jobs/rare");
+        let last = Revision(4_007 * 2 + 1);
+        assert_eq!(replay.work(), Went::NotFound { text: "jobs/rare".into(), behind: Some(last) });
         replay.is_at(count, at);
     }
 

@@ -8,6 +8,7 @@ use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::layout::left;
+use crate::view::text::named;
 use crate::view::theme::Role;
 use crate::view::widget::lanes::{Ending, Fill, Stretch, Window, lane, scale};
 use crate::view::widget::panel::Panel;
@@ -32,7 +33,7 @@ pub fn draw_several(canvas: &mut Canvas<'_>, area: Rect, locks: &[LockView<'_>],
     let window = Window { end: now, span: SPAN };
     let room = inner.height.saturating_sub(1);
     for (y, lock) in (inner.y..inner.y + room).zip(locks) {
-        let name = canvas.theme.key(lock.name(), usize::from(names.width.saturating_sub(2)), Role::Text);
+        let name = canvas.theme.key(named(lock.name()), usize::from(names.width.saturating_sub(2)), Role::Text);
         canvas.line(names.x + 1, y, names.width.saturating_sub(1), &name.into());
         lane(canvas, Rect { y, height: 1, ..lanes }, window, &stretches(lock, now));
     }

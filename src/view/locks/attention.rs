@@ -15,7 +15,7 @@ use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::leases::position;
-use crate::view::text::{Cut, cut_end, duration, escape, fit_bytes, quantity, sentence, split_at_width, width};
+use crate::view::text::{Cut, cut_end, duration, escape, fit_bytes, named, quantity, sentence, split_at_width, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 
@@ -171,7 +171,7 @@ impl About {
 
     fn name(&self, facts: &Facts) -> Key {
         match self {
-            Self::Lock(name) | Self::Key(name) => name.clone(),
+            Self::Lock(name) | Self::Key(name) => named(name).into(),
             Self::Member(id) => {
                 facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
             }

@@ -11,7 +11,7 @@ use crate::model::timeline::Party;
 use crate::model::{Cause, Facts, Happening, What};
 use crate::view::canvas::Canvas;
 use crate::view::client;
-use crate::view::text::{escape_text, grouped, padded, width};
+use crate::view::text::{escape_text, grouped, named, padded, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::{lang, say};
@@ -83,7 +83,7 @@ fn line<'a>(
     let room = columns.saturating_sub(used);
     let beside = room.saturating_sub(width(&words.rest) + 1);
     let (name_room, rest) = if beside < NAME { (room, None) } else { (beside, Some(words.rest)) };
-    spans.push(theme.key(lock, name_room, Role::Text));
+    spans.push(theme.key(named(lock), name_room, Role::Text));
     if let Some(rest) = rest {
         spans.push(Span::raw(" "));
         spans.push(theme.span(rest, Role::Muted));

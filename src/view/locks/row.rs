@@ -15,7 +15,7 @@ use crate::say;
 use crate::view::client;
 use crate::view::glyphs::Glyphs;
 use crate::view::locks::attention;
-use crate::view::text::{cut_middle, duration, escape_text, grouped};
+use crate::view::text::{cut_middle, duration, escape_text, grouped, named};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::spark::{condense, sparkline};
 use crate::view::widget::table::{Cell, Column, Row};
@@ -45,8 +45,9 @@ impl Worst {
     }
 }
 
-/// The columns of the list; `worst` when some lock has something wrong.
-pub fn columns(sort: Sort, worst: bool) -> Vec<Column> {
+/// The columns of the list; `worst` when some lock has something wrong, `quiet` when none of them
+/// changed hands.
+pub fn columns(sort: Sort, worst: bool, quiet: bool) -> Vec<Column> {
     let by = |column: Column, this: Sort| column.sorts(Action::SortBy(this), sort == this);
     let mut columns = vec![
         by(Column::new("LOCK").at_least(if worst { 14 } else { 16 }).fills(), Sort::Name),
@@ -56,7 +57,7 @@ pub fn columns(sort: Sort, worst: bool) -> Vec<Column> {
         by(Column::new("HELD").right().drop(3), Sort::Held),
         by(Column::new("TTL").at_least(16).tight(), Sort::Ttl),
         by(Column::new("WAIT").right(), Sort::Wait),
-        by(Column::new("HANDOVER").at_least(8).drop(1), Sort::Handovers),
+        by(Column::new("HANDOVER").at_least(8).drop(1).idle(quiet && sort != Sort::Handovers), Sort::Handovers),
     ];
     if worst {
         columns.insert(0, Column { gap: 1, ..by(Column::new("!"), Sort::Weight) });
@@ -100,7 +101,7 @@ pub fn row<'a>(lock: LockView<'a>, now: Timestamp, most: u32, theme: &Theme) -> 
         None => free_cells(&lock, now, theme),
     };
     let cells = vec![
-        Cell::Name(lock.name(), Style::new()),
+        Cell::Name(named(lock.name()), Style::new()),
         Cell::Forms(vec![
             Line::from(theme.span(lock.layout().name(), Role::Muted)),
             Line::from(

@@ -124,7 +124,7 @@ pub fn back(text: &str, columns: usize) -> &str {
 const CLOSING: &str = "。，；：、？！）》」』”’";
 
 /// Splits text behind so many columns: behind a space or beside a wide character, which is a word
-/// by itself, if there is one in the second half.
+/// by itself. A word breaks only where it would not fit on a line of its own.
 pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     if width(text) <= columns {
         return (text, "");
@@ -137,7 +137,9 @@ pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
         last == " " || beside_wide && next != " " && !CLOSING.contains(next)
     };
     let ends = fits.grapheme_indices(true).map(|(at, _)| at).chain([fits.len()]);
-    let at = ends.rev().take_while(|&at| at > fits.len() / 2 + 1).find(|&at| may_end(at));
+    let at = ends.rev().take_while(|&at| at > 0).find(|&at| may_end(at));
+    let later = |at: usize| text[at..].split(' ').next().unwrap_or_default();
+    let at = at.filter(|&at| at > fits.len() / 2 + 1 || width(later(at)) <= columns);
     text.split_at(at.unwrap_or(fits.len()))
 }
 
@@ -163,6 +165,8 @@ mod tests {
         assert_eq!(split_at_width("锁交给 client-2 持有", 12), ("锁交给 ", "client-2 持有"));
         assert_eq!(split_at_width("锁在 5 s 后交给下一个客户端", 18), ("锁在 5 s 后交给下", "一个客户端"));
         assert_eq!(split_at_width("one two three", 9), ("one two ", "three"));
+        assert_eq!(split_at_width("so nothing", 9), ("so ", "nothing"), "a word that fits on the next line");
+        assert_eq!(split_at_width("of abcdefghijkl", 9), ("of abcdef", "ghijkl"), "a word that fits nowhere");
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::view::theme::Role;
 
 /// A column.
 #[derive(Clone, Copy, Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "four independent properties, each named where a table is declared")]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties, each named where a table is declared")]
 pub struct Column {
     /// Its heading.
     pub head: &'static str,
@@ -32,6 +32,8 @@ pub struct Column {
     pub most: u16,
     /// When it is left out: the lowest first, `None` never.
     pub drop: Option<u8>,
+    /// Whether it says nothing now: then it is left out before any other gets less than it wants.
+    pub idle: bool,
     /// Whether it takes the room that is left over; of several the last one does.
     pub fills: bool,
     /// The columns between it and the next one.
@@ -83,6 +85,7 @@ impl Column {
             steady: 0,
             most: u16::MAX,
             drop: None,
+            idle: false,
             fills: false,
             gap: GAP,
             uniform: false,
@@ -120,6 +123,12 @@ impl Column {
     #[must_use]
     pub const fn drop(self, order: u8) -> Self {
         Self { drop: Some(order), ..self }
+    }
+
+    /// With `idle` it says nothing now.
+    #[must_use]
+    pub const fn idle(self, idle: bool) -> Self {
+        Self { idle, ..self }
     }
 
     /// It takes the room that is left over.
@@ -259,6 +268,11 @@ fn measure(room: u16, columns: &[Column], rows: &[Row<'_>]) -> Vec<Option<u16>> 
         let all = kept().fold(MARK + 1, |sum, (column, size)| sum.saturating_add(*size).saturating_add(column.gap));
         all - last
     };
+    for at in (0..columns.len()).filter(|&at| columns[at].idle) {
+        if used(&shown, &wants) > room {
+            shown[at] = false;
+        }
+    }
     while used(&shown, &rich) > room {
         let next = (0..columns.len()).filter(|&at| shown[at]).filter_map(|at| Some((columns[at].drop?, at))).min();
         match next {
