@@ -33,6 +33,7 @@ mod oneshot;
 mod out;
 mod past;
 mod poll;
+mod quorum;
 pub mod sequence;
 mod session;
 mod silence;

@@ -1,6 +1,7 @@
 //! `record`: what the dashboard would observe, into a file.
 
 use std::io::{self, IsTerminal as _, Write};
+use std::iter;
 use std::path::Path;
 
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::table::{self, Align, Column};
 use super::wait;
 use crate::config::{Config, Format};
 use crate::event::{EndpointError, LinkState};
-use crate::model::Link;
+use crate::model::{Facts, Link};
 use crate::record::{CreateError, Header, Recorded, Recorder};
 use crate::runtime::clock::Clock;
 use crate::view::text::{escape_text, quantity};
@@ -38,7 +39,9 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let mut session = Session { live, recorder, progress: Progress::new() };
     let ended = session.record(args.length).await;
     session.progress.clear();
-    let link = session.live.model.live().link.clone();
+    let facts = session.live.model.live();
+    let link = facts.link.clone();
+    let is_empty = is_empty(facts);
     session.live.stop().await;
     let why = ended.as_ref().map_or("failed", |ended| ended.words());
     let file = session.recorder.end(clock.now(), why).await;
@@ -53,6 +56,10 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     if let Some(unreached) = unreached(&link, &args.file) {
         return Err(unreached);
     }
+    if is_empty {
+        let what = format!("{} holds no locks: no key and no lease was read{}", args.file.display(), reasons(&link));
+        return Err(Failure::new(Exit::Connect, what).hint("lockscope doctor tells what is wrong with the cluster."));
+    }
     match ended {
         End::BrokenOff if args.length.is_some() => Err(Failure::Interrupted),
         End::Over | End::BrokenOff | End::Stopped => printed,
@@ -64,14 +71,28 @@ fn unreached(link: &Link, file: &Path) -> Option<Failure> {
     if link.cluster_id.is_some() {
         return None;
     }
+    let lines = reasons(link);
+    let what = format!("{} has nothing of a cluster: cannot connect to any endpoint{lines}", file.display());
+    Some(Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,..."))
+}
+
+/// Whether an endpoint was reached and nothing was ever read from it.
+fn is_empty(facts: &Facts) -> bool {
+    let leases = facts.leases();
+    !facts.link.listed && facts.keyspace().is_empty() && leases.ids().all(|lease| leases.polled_at(lease).is_none())
+}
+
+/// What each endpoint said, a line each.
+fn reasons(link: &Link) -> String {
     let why = match &link.state {
         LinkState::Retrying { why, .. } => &why[..],
         LinkState::Connecting | LinkState::Live { .. } => &[],
     };
+    if why.is_empty() {
+        return ": none answered in time".to_owned();
+    }
     let lines = why.iter().map(|EndpointError { endpoint, error }| format!("\n  {}", endpoint_error(endpoint, error)));
-    let lines = if why.is_empty() { " none answered in time".to_owned() } else { lines.collect() };
-    let what = format!("{} has nothing of a cluster: cannot connect to any endpoint:{lines}", file.display());
-    Some(Failure::new(Exit::Connect, what).hint("Give client URLs of the cluster with --endpoints HOST:PORT,..."))
+    iter::once(":".to_owned()).chain(lines).collect()
 }
 
 /// Why it ends.

@@ -120,14 +120,22 @@ impl Search {
                     self.places_then = 0;
                 }
                 let start = Instant::now();
-                match self.round(&client).await {
-                    Ok(()) => {}
+                let failed = match self.round(&client).await {
+                    Ok(()) => false,
                     // What is wrong with the connection is noticed by whoever keeps it.
-                    Err(Interrupted::Failed(error)) => tracing::debug!(%error, "looking for locks failed"),
+                    Err(Interrupted::Failed(error)) => {
+                        tracing::debug!(%error, "looking for locks failed");
+                        true
+                    }
                     Err(Interrupted::Stopped(stopped)) => return Err(stopped),
-                }
-                // What is left over shall not wait for a minute.
-                let share = if self.finder.unknown(1).is_empty() { 99 } else { 1 };
+                };
+                // What is left over shall not wait for a minute, nor that somebody answers again: the
+                // time that was waited in vain cost nobody anything.
+                let share = match (failed, self.finder.unknown(1).is_empty()) {
+                    (true, _) => 0,
+                    (false, false) => 1,
+                    (false, true) => 99,
+                };
                 rest = (start.elapsed() * share).clamp(EVERY, SELDOMEST);
             }
             tokio::select! {
@@ -162,7 +170,10 @@ impl Search {
                 self.finder.answered(&ttl);
                 self.out.tell(Observation::LeaseTtl(ttl)).await?;
             }
-            self.finder.asked(&ask);
+            // When nobody answers, that says nothing of these leases.
+            if !burst.gave_up() {
+                self.finder.asked(&ask);
+            }
             match burst.end().1 {
                 Some(PortError::Denied { user, why, .. }) => self.deny(user, &why).await?,
                 error => failed = failed.or(error),

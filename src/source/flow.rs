@@ -15,6 +15,7 @@ use super::fill::next_step;
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::memory::State;
+use super::quorum;
 use super::session::{Cut, Reopen, Session};
 use super::watches::{Open, as_changes};
 use crate::domain::{KeyEvent, KeyRange, LeaseId, Revision};
@@ -62,6 +63,10 @@ impl Session<'_> {
         if open.lister.is_none() {
             self.put_back(&mut open, &mut course).await?;
         }
+        // A watch ends when its member loses the leader; where there is none, nobody else would notice.
+        let unwatched = open.stream.is_none();
+        let lost = quorum::lost(self.client().clone());
+        tokio::pin!(lost);
         loop {
             if open.lister.is_none() {
                 self.tell_ready(&mut open).await?;
@@ -73,6 +78,7 @@ impl Session<'_> {
                 // pages before changes, because changes wait for them.
                 biased;
                 error = heartbeat.stopped() => return Err(error.into()),
+                error = &mut lost, if unwatched => return Err(error.into()),
                 Ok(()) = self.wish.changed(), if open.lister.is_none() && course.pending == 0 => {
                     if self.rescope(&mut open, &mut course).await? {
                         return Ok(Reopen::Wish);

@@ -14,7 +14,7 @@ use tokio::time::{Instant, timeout};
 
 use super::live::{Contact, Leadership};
 use super::out::{Out, Stopped};
-use super::silence::Silence;
+use super::silence::{Silence, is_silence};
 use crate::domain::{LeaseId, Member, Millis};
 use crate::event::{LeasePollCost, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, Pool, PortError, TimeToLive};
@@ -57,6 +57,7 @@ pub(super) struct Burst {
     answered: u32,
     failed: u32,
     silence: Silence,
+    gave_up: bool,
     why: Option<PortError>,
 }
 
@@ -81,7 +82,16 @@ impl Burst {
             })
             .buffer_unordered(IN_FLIGHT)
             .boxed();
-        Self { answers, start: Instant::now(), asked, answered: 0, failed: 0, silence: Silence::default(), why: None }
+        Self {
+            answers,
+            start: Instant::now(),
+            asked,
+            answered: 0,
+            failed: 0,
+            silence: Silence::default(),
+            gave_up: false,
+            why: None,
+        }
     }
 
     /// The next answer, as they come; `None` when none is to come any more. When a few in a row got
@@ -108,9 +118,16 @@ impl Burst {
             }
             if is_enough {
                 self.failed = self.asked - self.answered;
+                self.gave_up = true;
                 self.answers = empty().boxed();
             }
         }
+    }
+
+    /// Whether nobody answers, or nobody any more, so that it says nothing of a lease that it was
+    /// asked in vain.
+    pub fn gave_up(&self) -> bool {
+        self.gave_up || (self.answered == 0 && self.why.as_ref().is_some_and(is_silence))
     }
 
     /// What it cost until now, and why the first question that failed did.

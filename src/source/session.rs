@@ -14,6 +14,7 @@ use super::list::{Lister, Read};
 use super::live::{Contact, Wish};
 use super::memory::{Memory, Skipped, State};
 use super::out::{Out, Stopped};
+use super::quorum;
 use crate::config::Connection;
 use crate::domain::{KeyRange, LeaseId, Revision};
 use crate::event::{LinkState, Observation, WatchLoss};
@@ -129,6 +130,10 @@ impl<'a> Session<'a> {
             self.read_what_the_member_has().await?;
             let endpoint = self.client().endpoint().to_owned();
             return Err(PortError::NoLeader { doing: "watch".into(), endpoint }.into());
+        }
+        if self.memory.told.is_none() {
+            // A member knows a leader for a while after that is gone.
+            quorum::prove(self.client()).await?;
         }
         let mut heartbeat = Heartbeat::start(self.client(), self.settings);
         let lost = self.watch(&mut heartbeat).await;

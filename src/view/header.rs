@@ -12,7 +12,7 @@ use super::theme::{Role, Theme};
 use crate::domain::{Millis, Timestamp};
 use crate::event::LinkState;
 use crate::input::{Action, Screen, Target};
-use crate::model::{Facts, Link, Model, cluster};
+use crate::model::{Facts, Model, cluster};
 use crate::{lang, say};
 
 /// The columns that the endpoint and the number of members may claim.
@@ -32,10 +32,10 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
             left.extend(super::replay::header_words(replay, theme));
             if !live.link.is_live() {
                 left.push(Span::raw("  "));
-                left.extend(link_words(&live.link, live.now(), theme));
+                left.extend(link_words(live, live.now(), theme));
             }
         }
-        None => left.extend(link_words(&live.link, live.now(), theme)),
+        None => left.extend(link_words(live, live.now(), theme)),
     }
     left.extend(model.ui.recording.iter().flat_map(|recording| super::replay::recording_words(recording, theme)));
     if model.is_paused() {
@@ -78,11 +78,15 @@ fn demo_words<'a>(model: &Model, theme: &Theme) -> Vec<Span<'a>> {
     words
 }
 
-/// `● LIVE`, `! RETRYING in 2s`, `○ CONNECTING`.
-fn link_words<'a>(link: &Link, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
-    match &link.state {
+/// `● LIVE`, `! RETRYING in 2s`, `○ CONNECTING`. A connection that is open while no member answers is
+/// not called live.
+fn link_words<'a>(facts: &Facts, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
+    match &facts.link.state {
         LinkState::Connecting => {
             vec![theme.span(format!("{} {}", theme.glyphs.waiter, say!("CONNECTING")), Role::Muted)]
+        }
+        LinkState::Live { .. } if is_silent(facts) => {
+            vec![theme.span(format!("{} {}", theme.glyphs.warning, say!("NO ANSWER")), Role::Error)]
         }
         LinkState::Live { .. } => {
             vec![theme.span(theme.glyphs.holder, Role::Holder), theme.span(format!(" {}", say!("LIVE")), Role::Text)]
@@ -96,6 +100,12 @@ fn link_words<'a>(link: &Link, now: Timestamp, theme: &Theme) -> Vec<Span<'a>> {
             vec![theme.span(format!("{} {words}", theme.glyphs.warning), Role::Error)]
         }
     }
+}
+
+/// Whether every member failed to answer when it was asked last.
+fn is_silent(facts: &Facts) -> bool {
+    let members = facts.cluster.members();
+    !members.is_empty() && members.iter().all(|member| member.error.is_some() && !member.is_up())
 }
 
 /// The endpoint and how many members answer, as far as there is room.

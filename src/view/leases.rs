@@ -54,14 +54,17 @@ impl Leases<'_> {
             return;
         }
         let shown = window.clone().filter_map(|at| Some((at, facts.lease(*self.rows.get(at)?)?)));
-        let rows: Vec<Row<'_>> =
-            shown.map(|(at, lease)| Row { selected: self.list.selected == Some(at), ..row(&lease, theme) }).collect();
+        let rows: Vec<Row<'_>> = shown
+            .map(|(at, lease)| Row { selected: self.list.selected == Some(at), ..row(&lease, facts, theme) })
+            .collect();
         table(canvas, inner, &COLUMNS, &rows);
     }
 }
 
-fn row<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Row<'a> {
+fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
     let keys = lease.keys();
+    // Before anything was read, nobody knows whether it has keys.
+    let unread = keys.is_empty() && !facts.link.listed && facts.leases().polled_at(lease.id).is_none();
     let count = grouped(i64::try_from(keys.len()).unwrap_or(i64::MAX));
     Row {
         target: Some(Target::Lease(lease.id)),
@@ -69,8 +72,12 @@ fn row<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Row<'a> {
             Cell::new(lease.id.to_string()),
             Cell::Forms(ttl_forms(lease.ttl(), theme)),
             Cell::Forms(renewal_forms(lease.renewal(), theme)),
-            Cell::new(count),
-            use_cell(lease, &keys, theme),
+            Cell::new(if unread { String::new() } else { count }),
+            if unread {
+                Cell::span(theme.span(say!("not read yet"), Role::Muted))
+            } else {
+                use_cell(lease, &keys, theme)
+            },
         ])
     }
 }

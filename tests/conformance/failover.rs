@@ -9,7 +9,7 @@ use lockscope::port::{Client, Etcd, Put};
 use lockscope::source::Watching;
 use tokio::time::Instant;
 
-use crate::common::{client, on_every_etcd, put, settings};
+use crate::common::{client, on_every_etcd, put, put_leased, settings};
 use crate::support::served::Cluster;
 use crate::watcher::Watcher;
 
@@ -206,6 +206,88 @@ fn members_are_asked_again_and_again_and_a_new_leader_is_told() {
             .await;
         watcher.stop().await;
     });
+}
+
+#[test]
+fn a_quorum_lost_just_before_the_start_is_told_and_locks_are_found_soon_after_it_is_back() {
+    on_every_etcd(
+        "a_quorum_lost_just_before_the_start_is_told_and_locks_are_found_soon_after_it_is_back",
+        async |kind| {
+            let cluster = kind.cluster().members(3).start();
+            let clients = clients(&cluster).await;
+            let leases = put_locks(&clients[0], 40).await;
+            let [first, others @ ..] = follower_first(&clients).await;
+            for &n in &others {
+                cluster.pause(n);
+            }
+            let order = [first, others[0], others[1]].map(|n| cluster.endpoint(n));
+            let mut watcher = Watcher::start(settings(&order), Watching::Discover);
+            watcher.until("no leader", |watcher| watcher.seen.iter().any(tried_without_leader)).await;
+            assert!(!watcher.seen.iter().any(is_live), "{kind}: nobody could have read anything");
+            for &n in &others {
+                cluster.resume(n);
+            }
+            let start = Instant::now();
+            watcher.until("every lock", |watcher| watcher.is_live() && watcher.replay.keys.len() == leases).await;
+            assert!(start.elapsed() < SOON, "{kind}: {:?}", start.elapsed());
+            watcher.stop().await;
+        },
+    );
+}
+
+#[test]
+fn a_quorum_lost_while_there_is_nothing_to_watch_is_told() {
+    on_every_etcd("a_quorum_lost_while_there_is_nothing_to_watch_is_told", async |kind| {
+        let cluster = kind.cluster().members(3).start();
+        let clients = clients(&cluster).await;
+        let [first, others @ ..] = follower_first(&clients).await;
+        let order = [first, others[0], others[1]].map(|n| cluster.endpoint(n));
+        let mut watcher = Watcher::start(settings(&order), Watching::Discover);
+        let listed = |what: &Observation| matches!(what, Observation::LeaseList(_));
+        watcher.until("live", |watcher| watcher.is_live() && watcher.seen.iter().any(listed)).await;
+        for &n in &others {
+            cluster.pause(n);
+        }
+        watcher.until("no leader", |watcher| watcher.seen.iter().any(tried_without_leader)).await;
+        assert!(!watcher.is_live(), "{kind}");
+        for &n in &others {
+            cluster.resume(n);
+        }
+        let start = Instant::now();
+        put_lease(&clients[first]).await;
+        let leases = put_locks(&clients[first], 4).await;
+        watcher.until("every lock", |watcher| watcher.is_live() && watcher.replay.keys.len() == leases).await;
+        assert!(start.elapsed() < SOON, "{kind}: {:?}", start.elapsed());
+        watcher.stop().await;
+    });
+}
+
+/// How long it may take after the quorum is back: an election, the longest wait between two tries
+/// and what discovery takes.
+const SOON: Duration = Duration::from_secs(12);
+
+fn tried_without_leader(what: &Observation) -> bool {
+    matches!(what, Observation::Link(LinkState::Retrying { why, .. }) if why.iter().any(|why| why.error.contains("no leader")))
+}
+
+fn is_live(what: &Observation) -> bool {
+    matches!(what, Observation::Link(LinkState::Live { .. }))
+}
+
+/// The members, a follower before all others.
+async fn follower_first(clients: &[Client]) -> [usize; 3] {
+    let leader = clients[0].status().await.unwrap().1.leader.expect("a leader");
+    let leader = index_of(leader, clients).await;
+    [(leader + 1) % 3, leader, (leader + 2) % 3]
+}
+
+/// Puts so many keys with a lease each; how many there are.
+async fn put_locks(etcd: &Client, count: usize) -> usize {
+    for n in 0..count {
+        let lease = etcd.grant(LeaseId::NONE, 300).await.expect("it is granted").lease;
+        put_leased(etcd, &format!("/locks/{n}/{lease}"), "v", lease).await;
+    }
+    count
 }
 
 async fn put_lease(etcd: &Client) -> LeaseId {

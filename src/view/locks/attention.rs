@@ -65,6 +65,8 @@ pub struct Attention {
     infos: usize,
     /// Whether something is among them that is over and can be taken away.
     passing: bool,
+    /// Whether nothing was read yet that could want attention.
+    unread: bool,
 }
 
 impl Attention {
@@ -95,7 +97,7 @@ impl Attention {
         let count = |severity| diagnosis.findings().iter().filter(|finding| finding.severity == severity).count();
         let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warn), count(Severity::Info));
         let passing = diagnosis.findings().iter().any(Finding::is_of_the_past);
-        Self { notes, errors, warnings, infos, passing }
+        Self { notes, errors, warnings, infos, passing, unread: !facts.link.listed }
     }
 
     /// The lines of errors and warnings.
@@ -222,7 +224,8 @@ pub fn draw(
     let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, u16::try_from(rows).unwrap_or(inner.height), notes.len());
     if notes.is_empty() {
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), say!("nothing"), Role::Muted);
+        let words = if attention.unread { say!("not read yet") } else { say!("nothing") };
+        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), words, Role::Muted);
         return;
     }
     let mut y = inner.top();
