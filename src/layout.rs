@@ -20,7 +20,7 @@ mod single;
 pub mod value;
 mod words;
 
-pub use place::place;
+pub use place::{has_member_form, is_surmised, place};
 pub use queue::recognise_queue;
 pub use segment::looks_like_digest;
 pub use single::recognise_single;
@@ -110,8 +110,8 @@ pub enum Shape {
     LeaseHexPadded,
     /// The last segment is the key's own lease in decimal.
     LeaseDecimal,
-    /// The last segment reads as a lease id made by a server, but no lease hangs on the key
-    /// any more: a put without a lease detached it.
+    /// The last segment reads as a lease id, but no lease hangs on the key: a put without one
+    /// detached it, or it was put by hand.
     LeaseDetached,
     /// `…/read/<nanoseconds>` of etcd's `recipes.RWMutex`, or another reader's key.
     Read,
@@ -207,8 +207,8 @@ pub struct QueueFacts<'a> {
     pub json_with_lease: u32,
     /// How many of them have an address for a value.
     pub addresses: u32,
-    /// How many other keys of the same parent have no lease and are named by hex of a lease's
-    /// length that no server made, see [`looks_like_digest`].
+    /// How many other keys of the same parent have no lease and are no members, though they
+    /// are named by hex of a lease's length, see [`looks_like_digest`].
     pub digests: u32,
 }
 

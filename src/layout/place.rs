@@ -7,6 +7,9 @@ use crate::domain::key::split_last;
 /// Text that a lock's key may carry is short: `lock success`, a host, a UUID.
 const SHORT: usize = 64;
 
+/// Whatever somebody puts by hand, or over a lock's key, is hardly longer than this.
+const NOT_LONG: usize = 256;
+
 /// Says where a key belongs. Slashes at the end of a group's name, as `EMQX` writes them,
 /// belong to the name: `…/lock//<lease>` is in the group `…/lock/`.
 pub fn place(key: &KeyFacts<'_>) -> Placement {
@@ -39,7 +42,7 @@ fn shape(key: &KeyFacts<'_>, parent: &[u8], last: &[u8], value: ValueKind) -> Sh
         16 if is_priority_item(key, parent, last) => return Shape::WorkItem,
         _ => {}
     }
-    if key.lease.is_none() && (14..=19).contains(&last.len()) && is_detached(key, parent, last, value) {
+    if key.lease.is_none() && (13..=19).contains(&last.len()) && is_detached(key, parent, last, value) {
         return Shape::LeaseDetached;
     }
     if is_kubernetes_lease(key) { Shape::Kubernetes } else { Shape::Plain }
@@ -81,8 +84,9 @@ fn is_uuid_member(key: &KeyFacts<'_>, parent: &[u8], last: &[u8], value: ValueKi
 }
 
 /// Whether a key without a lease is a queue's member that lost it, or was put by hand under
-/// the name of a lease. Data is named by digests and counters as well, so the id has to be
-/// one a server makes, and the value one a lock's key has, unless the path speaks of a lock.
+/// the name of a lease: whoever locks the name waits for it, whatever its value. Data is named
+/// by digests as well; what lies beside them tells, so that is left to the rules for groups. A
+/// value that is long is data at once, unless the path speaks of a lock.
 fn is_detached(key: &KeyFacts<'_>, parent: &[u8], last: &[u8], value: ValueKind) -> bool {
     let Some(id) = segment::looks_like_lease(last) else { return false };
     let fitting = match value {
@@ -95,8 +99,30 @@ fn is_detached(key: &KeyFacts<'_>, parent: &[u8], last: &[u8], value: ValueKind)
     match (id.decimal, id.negative) {
         (true, _) => id.server_made && named(),
         (false, true) => fitting || named(),
-        (false, false) => (id.server_made || rewritten) && (fitting || named()),
+        (false, false) => {
+            (id.server_made || rewritten) && (fitting || named()) || !id.text && is_member_form(key, parent)
+        }
     }
+}
+
+/// Whether a key that is named by hex as long as a lease's can be a queue's member by its value
+/// and its directory. One right under `locks` is rather a lock of its own.
+fn is_member_form(key: &KeyFacts<'_>, parent: &[u8]) -> bool {
+    let of_locks = matches!(split_last(parent).1, b"locks" | b".locks" | b"_locks" | b"mutexes");
+    key.value.len() <= NOT_LONG && !key.value.starts_with(b"k8s") && !of_locks
+}
+
+/// Whether a lone key without a lease is a lock's by its form alone: nothing in the lock's name
+/// says so, and it is not the empty key that a server's lease named.
+pub fn is_surmised(name: &[u8], key: &KeyFacts<'_>) -> bool {
+    let made = segment::looks_like_lease(split_last(key.key).1).is_some_and(|id| id.server_made);
+    !words::names_lock(name) && !(made && key.value.is_empty())
+}
+
+/// Whether a key without a lease has the form of a member that a lease names, so that a queue of
+/// such members takes it for one of its own. Digits alone stand for a time where nothing else tells.
+pub fn has_member_form(key: &[u8], value_len: u32) -> bool {
+    segment::looks_like_digest(key) && usize::try_from(value_len).is_ok_and(|len| len <= NOT_LONG)
 }
 
 /// Whether the value is a Kubernetes `Lease`: `k8s\0`, then a `runtime.Unknown` whose first
@@ -177,14 +203,18 @@ mod tests {
         // The id was the client's own choice, and the empty rewritten value gives it away.
         assert_eq!(shape_of("/jobs/a/00ab12cd34ef56", b"", 0, 2), Shape::Plain);
         assert_eq!(shape_of("/jobs/a/10ab000000000056", b"", 0, 2), Shape::LeaseDetached);
-        assert_eq!(shape_of("/jobs/a/10ab000000000056", b"", 0, 1), Shape::Plain);
+        assert_eq!(shape_of("/jobs/a/10ab000000000056", b"", 0, 1), Shape::LeaseDetached);
+        assert_eq!(shape_of("/orph/job/694d000000000001", b"hostA", 0, 1), Shape::LeaseDetached, "put by hand");
+        assert_eq!(shape_of("/orph/job/4d00000000001", b"{\"host\":1}", 0, 1), Shape::LeaseDetached, "as %x prints it");
+        assert_eq!(shape_of("/orph/job/694d000000000001", &[b'x'; 256], 0, 1), Shape::LeaseDetached);
+        assert_eq!(shape_of("/app/locks/694d000000000001", b"hostA", 0, 1), Shape::Plain, "a directory of locks");
     }
 
     #[test]
     fn data_named_by_digests_and_counters_is_not_a_detached_member() {
-        assert_eq!(shape_of("/blobs/f040a2285077ba19", b"x", 0, 2), Shape::Plain, "the top bit is set");
-        assert_eq!(shape_of("/blobs/2040a2285077ba19", b"{\"size\":1}", 0, 2), Shape::Plain, "JSON");
-        assert_eq!(shape_of("/blobs/2040a2285077ba19", &[b'x'; 65], 0, 2), Shape::Plain, "long");
+        assert_eq!(shape_of("/blobs/2040a2285077ba19", &[b'x'; 257], 0, 2), Shape::Plain, "long");
+        assert_eq!(shape_of("/blobs/f040a228", b"x", 0, 2), Shape::Plain, "short hex");
+        assert_eq!(shape_of("/registry/pods/default/2f40a2285077ba19", b"k8s\0\n\t", 0, 2), Shape::Plain);
         assert_eq!(shape_of("/config/abc", b"", 0, 5), Shape::Plain);
         assert_eq!(shape_of("/users/2324035701012573934", b"x", 0, 2), Shape::Plain, "a decimal id of another kind");
         assert_eq!(shape_of("/events/1795972100434902", b"", 0, 2), Shape::Plain, "microseconds");

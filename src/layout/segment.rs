@@ -43,36 +43,40 @@ pub(super) struct LooksLikeLease {
     pub negative: bool,
     /// Whether a server can have made the id; see [`server_made`].
     pub server_made: bool,
+    /// Whether its bytes are printable: the hex of somebody's name, as `DM` writes it.
+    pub text: bool,
 }
 
 /// Reads a segment as the id of a lease that is not there any more.
 ///
-/// Hex ids have 14 to 16 digits: two leading zeros are dropped for one member in 128.
+/// Hex ids have 13 to 16 digits: two leading zeros are dropped for one member in 128, three for
+/// one in 2048.
 pub(super) fn looks_like_lease(segment: &[u8]) -> Option<LooksLikeLease> {
     match segment.len() {
-        14..=17 => {
-            let written = signed(segment, hex).filter(|id| id.digits >= 14 && !id.padded)?;
+        13..=17 => {
+            let written = signed(segment, hex).filter(|id| id.digits >= 13 && !id.padded)?;
             // Sixteen decimal digits are a time in microseconds or a counter before they are
             // a lease: of real ids one in two thousand has no letter.
             if segment.iter().all(u8::is_ascii_digit) {
                 return None;
             }
             let server_made = !written.negative && server_made(written.value);
-            Some(LooksLikeLease { decimal: false, negative: written.negative, server_made })
+            let text = is_text(written.value);
+            Some(LooksLikeLease { decimal: false, negative: written.negative, server_made, text })
         }
         18 | 19 if !is_nanoseconds(segment) => {
             let server_made = server_made(decimal(segment)?);
-            Some(LooksLikeLease { decimal: true, negative: false, server_made })
+            Some(LooksLikeLease { decimal: true, negative: false, server_made, text: false })
         }
         _ => None,
     }
 }
 
-/// Whether a key's last segment is hex as long as a lease id. Of digests and counters some pass
-/// for ids that a server made; the others beside them give these away.
+/// Whether a key's last segment is hex as long as a lease id. Digests and counters look like
+/// that, too; the others beside them give these away.
 pub fn looks_like_digest(key: &[u8]) -> bool {
     let (_, last) = split_last(key);
-    (14..=16).contains(&last.len()) && hex(last).is_some()
+    (13..=16).contains(&last.len()) && hex(last).is_some()
 }
 
 /// Whether an etcd server can have made this lease id (`pkg/idutil`): the top bit clear, 15
@@ -81,9 +85,12 @@ pub fn looks_like_digest(key: &[u8]) -> bool {
 pub(super) fn server_made(id: u64) -> bool {
     const FIRST_RELEASES: u64 = 1_451_606_400_000 - (1 << 40);
     let started = (id >> 8) & 0xff_ffff_ffff;
-    // Eight printable bytes are the hex of somebody's name.
-    let text = id.to_be_bytes().iter().all(|byte| (b' '..=b'~').contains(byte));
-    id >> 63 == 0 && started >= FIRST_RELEASES && !text
+    id >> 63 == 0 && started >= FIRST_RELEASES && !is_text(id)
+}
+
+/// Whether seven or eight bytes are printable: the hex of somebody's name.
+fn is_text(id: u64) -> bool {
+    id.to_be_bytes().iter().skip_while(|byte| **byte == 0).all(|byte| (b' '..=b'~').contains(byte))
 }
 
 /// Whether a segment is a time of this era in nanoseconds since 1970, as etcd's `recipes`
@@ -208,12 +215,15 @@ mod tests {
 
     #[test]
     fn an_id_without_its_lease_is_known_by_its_form() {
-        let hex = LooksLikeLease { decimal: false, negative: false, server_made: true };
+        let hex = LooksLikeLease { decimal: false, negative: false, server_made: true, text: false };
         assert_eq!(looks_like_lease(b"2040a2285077ba19"), Some(hex));
         assert_eq!(looks_like_lease(b"40a2285077ba19"), Some(hex));
-        let negative = LooksLikeLease { decimal: false, negative: true, server_made: false };
+        assert_eq!(looks_like_lease(b"4a2285077ba19").map(|id| id.decimal), Some(false), "three zeros dropped");
+        assert_eq!(looks_like_lease(b"776f726b65722d31").map(|id| id.text), Some(true), "worker-1");
+        assert_eq!(looks_like_lease(b"776f726b65722d").map(|id| id.text), Some(true), "worker-");
+        let negative = LooksLikeLease { decimal: false, negative: true, server_made: false, text: false };
         assert_eq!(looks_like_lease(b"-7fab12cd34ef5601"), Some(negative));
-        let decimal = LooksLikeLease { decimal: true, negative: false, server_made: true };
+        let decimal = LooksLikeLease { decimal: true, negative: false, server_made: true, text: false };
         assert_eq!(looks_like_lease(b"2324035701012573934"), Some(decimal));
         for other in [&b"1795972100434902"[..], b"1795972100434902922", b"0040a2285077ba19", b"deadbeef", b"README"] {
             assert_eq!(looks_like_lease(other), None, "{:?}", other.escape_ascii().to_string());

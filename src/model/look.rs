@@ -5,7 +5,7 @@
 
 use crate::domain::{KeyRange, LeaseId, Millis, Revision, Timestamp};
 use crate::layout::value::{Decoded, decode};
-use crate::layout::{Family, Layout, Recognised, Shape};
+use crate::layout::{Family, Layout, Recognised, Shape, has_member_form, is_surmised};
 
 use super::facts::{Facts, LISTED_FREE};
 use super::group::{Group, Place};
@@ -223,6 +223,18 @@ impl<'a> LockView<'a> {
         self.has_etcd_leases() && self.holder().is_some_and(|holder| holder.lease().is_none())
     }
 
+    /// Whether it is known by the form of a single key only, which has no lease and lost none that
+    /// was seen: nobody waits, nobody else held, and its name does not speak of a lock. Data that is
+    /// named by a digest can look the same.
+    pub fn is_surmised(&self) -> bool {
+        let Some(holder) = self.holder() else { return false };
+        holder.entry.placed.shape == Shape::LeaseDetached
+            && holder.entry.lost_lease.is_none()
+            && self.waiter_count() == 0
+            && self.holds().all(|hold| hold.create_revision == holder.entry.create_revision)
+            && is_surmised(self.name(), &holder.entry.facts())
+    }
+
     /// How many of a lease id's last digits tell all known leases apart.
     pub const fn digits(&self) -> usize {
         self.facts.leases.digits()
@@ -394,9 +406,11 @@ impl<'a> KeyView<'a> {
 
     /// Whether it stands in a queue that it is not shaped for: any key under a lock's name
     /// queues with its members.
-    pub const fn is_foreign(&self, in_layout: Layout) -> bool {
+    pub fn is_foreign(&self, in_layout: Layout) -> bool {
         // A member that is named by no lease cannot be told from others once its own is off.
-        in_layout.has_queue() && !self.entry.placed.shape.is_member() && self.entry.lost_lease.is_none()
+        let bare_member = self.entry.lease.is_none() && has_member_form(&self.entry.key, self.entry.value_len);
+        let own = self.entry.placed.shape.is_member() || !self.entry.lost_lease.is_none() || bare_member;
+        in_layout.has_queue() && !own
     }
 }
 

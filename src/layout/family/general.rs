@@ -23,7 +23,7 @@ pub(super) const ROWS: Rows = Rows {
         queue(
             "",
             Layout::Data,
-            "keys named like leases that have none, where neither the path speaks of a lock nor an empty value that was emptied or has no other such key beside it",
+            "keys named like leases that have none, unless the path speaks of a lock, a value was emptied, or it is a single key with no other such beside it",
             |group| group.detached() && !group.names_lock() && !is_lone_member(group),
         ),
         queue("", Layout::Registration, "`<name>/<lease>`, JSON that repeats the lease", |group| {
@@ -120,10 +120,13 @@ pub(super) const ROWS: Rows = Rows {
     ],
 };
 
-/// Whether a group without leases is a lock's all the same: hardly any data is an empty key named
-/// by a lease that a server can have made, and no other like it in its directory.
+/// Whether a group without leases is a lock's all the same: whoever locks its name waits for a key
+/// named like a lease's, and data named by digests is seldom alone in its directory. Where the
+/// directory says that something is listed in it, only an empty key counts.
 fn is_lone_member(group: &Group<'_>) -> bool {
-    group.all_empty() && (group.rewritten() || group.alone() && !group.beside_digests())
+    let listed = || words::word(group.last) == Some(Word::Presence);
+    let alone = group.alone() && !group.beside_digests();
+    group.all_empty() && (group.rewritten() || alone) || alone && !listed()
 }
 
 fn is_lock_or_role(word: Option<Word>) -> bool {

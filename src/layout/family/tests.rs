@@ -89,7 +89,9 @@ fn examples_of_groups() -> Vec<Example> {
         (vec![("/q/1795972069464040059".into(), b"job", 0, 1)], Layout::Data, "etcd-recipes-queue"),
         (vec![("/pq/q/00003/0000000000000000".into(), b"job", 0, 1)], Layout::Data, "etcd-recipes-queue"),
         // Names of leases without a lease: data, unless the path or an emptied value says lock.
-        (vec![(by_hex("/by-digest"), b"x", 0, 1)], Layout::Data, ""),
+        (vec![(by_hex("/by-digest"), b"x", 0, 1), (format!("/by-digest/{HEX_2}"), b"x", 0, 1)], Layout::Data, ""),
+        (vec![("/orph/job/694d000000000001".into(), b"hostA", 0, 1)], Layout::Election, "go-concurrency"),
+        (vec![("/app/nodes/694d000000000001".into(), b"hostA", 0, 1)], Layout::Data, ""),
         (vec![(by_hex("/by-digest"), b"", 0, 1), (format!("/by-digest/{HEX_2}"), b"", 0, 1)], Layout::Data, ""),
         (vec![(by_hex("/jobs/lone"), b"", 0, 1)], Layout::Queue, "go-concurrency"),
         (vec![(by_hex("/jobs/a"), b"", 0, 2)], Layout::Queue, "go-concurrency"),
@@ -315,12 +317,14 @@ fn many_empty_leased_keys_side_by_side_are_a_directory() {
 }
 
 #[test]
-fn a_lone_empty_key_named_by_a_lease_is_a_lock_unless_digests_lie_beside_it() {
+fn a_lone_key_named_by_a_lease_is_a_lock_unless_digests_lie_beside_it() {
     let key = by_hex("/jobs/lone");
     let lone = group_of(&[(&key, b"", 0, 1)]);
     assert_eq!(recognise_queue(&lone).layout, Layout::Queue);
     assert_eq!(recognise_queue(&QueueFacts { digests: 1, ..lone }).layout, Layout::Data);
-    assert_eq!(recognise_queue(&group_of(&[(&key, b"alice", 0, 1)])).layout, Layout::Data, "a value is data");
+    let valued = group_of(&[(&key, b"alice", 0, 1)]);
+    assert_eq!(recognise_queue(&valued).layout, Layout::Election, "who locks the name waits whatever the value");
+    assert_eq!(recognise_queue(&QueueFacts { digests: 1, ..valued }).layout, Layout::Data);
 }
 
 proptest! {

@@ -15,7 +15,8 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
-    if !lock.has_etcd_leases() {
+    // That a key was written again says nothing where its form alone makes it a lock's.
+    if !lock.has_etcd_leases() || lock.is_surmised() {
         return;
     }
     for key in lock.detached() {
