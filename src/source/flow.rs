@@ -65,8 +65,7 @@ impl Session<'_> {
         }
         // A watch ends when its member loses the leader; where there is none, nobody else would notice.
         let unwatched = open.stream.is_none();
-        let lost = quorum::lost(self.client().clone());
-        tokio::pin!(lost);
+        let mut lost = quorum::lost(self.client().clone()).boxed();
         loop {
             if open.lister.is_none() {
                 self.tell_ready(&mut open).await?;

@@ -133,7 +133,7 @@ impl<'a> Session<'a> {
         }
         if self.memory.told.is_none() {
             // A member knows a leader for a while after that is gone.
-            quorum::prove(self.client()).await?;
+            Box::pin(quorum::prove(self.client())).await?;
         }
         let mut heartbeat = Heartbeat::start(self.client(), self.settings);
         let lost = self.watch(&mut heartbeat).await;
