@@ -276,7 +276,7 @@ fn is_live(what: &Observation) -> bool {
 
 /// The members, a follower before all others.
 async fn follower_first(clients: &[Client]) -> [usize; 3] {
-    let leader = clients[0].status().await.unwrap().1.leader.expect("a leader");
+    let leader = clients[0].status().await.expect("the member runs").1.leader.expect("a leader");
     let leader = index_of(leader, clients).await;
     [(leader + 1) % 3, leader, (leader + 2) % 3]
 }
