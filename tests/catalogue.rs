@@ -163,7 +163,9 @@ impl<'a> Visit<'a> for Texts {
 
 /// Commands are the same in every language.
 fn is_command(words: &str) -> bool {
-    ["etcdctl ", "lockscope ", "{reach}", "printf ", "kubectl "].iter().any(|start| words.starts_with(start))
+    ["etcdctl ", "lockscope ", "{reach}", "{compact}", "printf ", "kubectl "]
+        .iter()
+        .any(|start| words.starts_with(start))
 }
 
 /// All of what ships, file by file.

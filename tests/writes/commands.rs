@@ -160,7 +160,8 @@ fn the_lead_goes_to_the_member_that_is_named_and_to_no_stranger() {
         let name = |member: &serde_json::Value| member["name"].as_str().unwrap().to_owned();
         let already = on(&cluster, ["move-leader", &name(leader), "--yes"]).run().expect(0);
         assert!(already.stderr.contains("leads already"), "{}", already.stderr);
-        let idle = on(&cluster, ["move-leader", &name(leader), "--dry-run"]).run().expect(0).text().to_owned();
+        let idle = on(&cluster, ["move-leader", &name(leader), "--dry-run"]).run().expect(0).stdout;
+        let idle = String::from_utf8(idle).unwrap();
         assert!(idle.contains("leads already") && !idle.contains("writes stop"), "{idle}");
         let plan = json_on(&cluster, ["move-leader", &name(heirs[0]), "--dry-run"]);
         assert!(plan["etcdctl"].as_str().unwrap().contains("etcdctl move-leader"), "{plan}");
