@@ -116,7 +116,7 @@ fn is_member_form(key: &KeyFacts<'_>, parent: &[u8]) -> bool {
 /// says so, and it is not the empty key that a server's lease named.
 pub fn is_surmised(name: &[u8], key: &KeyFacts<'_>) -> bool {
     let made = segment::looks_like_lease(split_last(key.key).1).is_some_and(|id| id.server_made);
-    !words::names_lock(name) && !(made && key.value.is_empty())
+    !(words::names_lock(name) || made && key.value.is_empty())
 }
 
 /// Whether a key without a lease has the form of a member that a lease names, so that a queue of

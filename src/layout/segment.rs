@@ -36,6 +36,7 @@ pub(super) fn own_lease(segment: &[u8], lease: LeaseId) -> Option<Shape> {
 
 /// A segment that can be a lease id by its look alone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "four independent properties of a text")]
 pub(super) struct LooksLikeLease {
     /// Whether it is in decimal.
     pub decimal: bool,
