@@ -225,7 +225,7 @@ fn a_place_that_is_not_in_a_recording_is_refused_or_it_is_said_where_it_was_look
     for (place, told) in [
         ("+1h", "the recording ends at 2026-01-01 00:00:07, before 2026-01-01 01:00:00"),
         ("00:01:00", "the recording ends at 2026-01-01 00:00:07, before 2026-01-01 00:01:00"),
-        ("rev 99999", "the recording ends at revision 9000, before revision 99999"),
+        ("rev 99999", "the recording ends at revision 43, before revision 99999"),
         ("start", "not all locks were read once"),
     ] {
         let ended = at(place).run().expect(0);
