@@ -344,6 +344,6 @@ fn whoever_quits_while_the_connection_is_lost_is_told_that_nobody_knows() {
     assert_eq!(tui.ends(), 1);
     let text = tui.look(vt100::Screen::contents).replace('\n', "");
     assert!(text.contains("UNKNOWN whether"), "{text}");
-    assert!(text.contains("how to look: ETCDCTL_ENDPOINTS="), "{text}");
+    assert!(text.contains("to see what came of it: ETCDCTL_ENDPOINTS="), "{text}");
     assert!(text.contains("lockscope revoke a1 --dry-run"), "{text}");
 }
