@@ -44,6 +44,12 @@ impl Drop for Inputs {
 
 async fn read(send: mpsc::Sender<Input>, mut late: LateReply) {
     let mut events = EventStream::new();
+    // Nobody is told of another size that it got between the first look and now.
+    if let Ok((columns, rows)) = crossterm::terminal::size()
+        && send.send(Input::Resize(columns, rows)).await.is_err()
+    {
+        return;
+    }
     let hung_up = stdout_hung_up();
     tokio::pin!(hung_up);
     loop {
