@@ -33,6 +33,8 @@ const FEWEST: u16 = 8;
 const AROUND: u16 = 5;
 /// The rows of the watch below what is wrong.
 const WATCH: u16 = 4;
+/// Up to so many locks those that nobody has are counted apart.
+const COUNTED: usize = 1_000;
 /// With more rows than this the list leaves one to the verdict on the selected lock.
 const ROOMY: u16 = 10;
 
@@ -242,7 +244,9 @@ impl Locks<'_> {
     /// `Locks 12, 5 free`: those that somebody has are counted apart. A filter counts what it shows.
     fn list_title<'t>(&self, what: &'static str, facts: &Facts, theme: &Theme) -> Line<'t> {
         let is_free = |ix: &&LockIx| facts.lock(**ix).is_some_and(|lock| lock.free_since().is_some());
-        let free = if self.filter.is_empty() { self.rows.iter().filter(is_free).count() } else { 0 };
+        // A frame costs the same however many there are.
+        let counts = self.filter.is_empty() && self.rows.len() <= COUNTED;
+        let free = if counts { self.rows.iter().filter(is_free).count() } else { 0 };
         let mut line = title(what, self.rows.len() - free, self.total, self.filter, theme);
         if free > 0 {
             let count = grouped(i64::try_from(free).unwrap_or(i64::MAX));
