@@ -143,6 +143,7 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             let screen = Locks {
                 rows: ui.lock_order.rows(),
                 total: ui.lock_order.total(),
+                free: ui.lock_order.free(),
                 all: ui.all,
                 filter: ui.filter.text(),
                 sort: ui.sort,

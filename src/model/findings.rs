@@ -45,6 +45,7 @@ mod server_made_lease;
 mod shared_lease;
 mod single_key_lock;
 mod stolen;
+mod subject;
 mod thresholds;
 mod unreachable;
 mod version_skew;
@@ -59,6 +60,7 @@ use crate::domain::{Key, LeaseId, MemberId, Sentence};
 use super::{Facts, KeyView, LockView, Since};
 
 pub use document::document;
+pub use subject::{Case, Subject};
 pub use thresholds::Thresholds;
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
@@ -271,6 +273,11 @@ pub struct Diagnosis {
     /// The findings, the worst first.
     findings: Vec<Finding>,
     of_lock: HashMap<Key, Vec<u32>>,
+    cases: Vec<Case>,
+    /// Those that name another trouble each.
+    naming: Vec<usize>,
+    /// Whether something is among them that is over and can be taken away.
+    passing: bool,
 }
 
 impl Diagnosis {
@@ -302,12 +309,54 @@ impl Diagnosis {
                 of_lock.entry(name.clone()).or_default().push(at);
             }
         }
-        Self { findings, of_lock }
+        let cases = subject::cases(&findings);
+        let naming = subject::naming(&findings, &cases);
+        let passing = findings.iter().any(Finding::is_of_the_past);
+        Self { findings, of_lock, cases, naming, passing }
     }
 
     /// All findings, the worst first.
     pub fn findings(&self) -> &[Finding] {
         &self.findings
+    }
+
+    /// How many are at least as bad as this.
+    pub fn count(&self, least: Severity) -> usize {
+        self.findings.partition_point(|finding| finding.severity >= least)
+    }
+
+    /// Whether something is among them that is over and can be taken away.
+    pub const fn is_passing(&self) -> bool {
+        self.passing
+    }
+
+    /// How many things they are about.
+    pub const fn case_count(&self) -> usize {
+        self.cases.len()
+    }
+
+    /// About how many things something is wrong.
+    pub fn wrong_count(&self) -> usize {
+        self.cases.partition_point(|case| self.findings[case.worst].severity > Severity::Info)
+    }
+
+    /// What was found about one thing, with the worst of it; they are in the order of their weight.
+    pub fn case(&self, at: usize) -> Option<(&Case, &Finding)> {
+        let case = self.cases.get(at)?;
+        Some((case, &self.findings[case.worst]))
+    }
+
+    /// The same in the order in which the first ones name every kind of trouble.
+    pub fn case_naming(&self, at: usize) -> Option<(&Case, &Finding)> {
+        if let Some(&first) = self.naming.get(at) {
+            return self.case(first);
+        }
+        // Of the others, so many are before it.
+        let mut nth = at - self.naming.len();
+        for &first in &self.naming {
+            nth += usize::from(first <= nth);
+        }
+        self.case(nth)
     }
 
     /// Those about a lock, the worst first.

@@ -13,7 +13,7 @@ use super::canvas::Canvas;
 use super::layout::{bottom, left, percent, top};
 use super::list::List;
 use super::theme::Role;
-use super::verdict;
+use super::verdict::Verdict;
 use super::widget::notice::notice;
 use crate::input::Pane;
 use crate::model::{Diagnosis, Facts, LockView};
@@ -52,8 +52,9 @@ impl Lock<'_> {
             ];
             return notice(canvas, area, &lines);
         };
-        let (verdict_area, area) = top(area, verdict::whole_rows(facts, lock, area.width));
-        verdict::draw(canvas, verdict_area, facts, lock);
+        let verdict = Verdict::of(facts, lock);
+        let (verdict_area, area) = top(area, verdict.whole_rows(area.width));
+        verdict.draw(canvas, verdict_area);
         let wanted = findings::wanted_rows(self.diagnosis, lock, area.width, canvas.theme);
         let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));
         if findings_area.height > 0 {

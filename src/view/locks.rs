@@ -17,9 +17,10 @@ use super::list::List;
 use super::lock::{about, history, holders, queue};
 use super::text::{grouped, named};
 use super::theme::{Role, Theme};
+use super::verdict::Verdict;
 use super::widget::panel::Panel;
 use super::widget::table::{Row, table};
-use super::{empty, log, members, verdict};
+use super::{empty, log, members};
 use crate::domain::{Millis, Timestamp};
 use crate::input::{Pane, Sort};
 use crate::model::{Diagnosis, Facts, LockIx, LockView};
@@ -33,8 +34,6 @@ const FEWEST: u16 = 8;
 const AROUND: u16 = 5;
 /// The rows of the watch below what is wrong.
 const WATCH: u16 = 4;
-/// Up to so many locks those that nobody has are counted apart.
-const COUNTED: usize = 1_000;
 /// With more rows than this the list leaves one to the verdict on the selected lock.
 const ROOMY: u16 = 10;
 
@@ -44,6 +43,8 @@ pub struct Locks<'a> {
     pub rows: &'a [LockIx],
     /// How many there would be without the filter.
     pub total: usize,
+    /// How many of those listed nobody has.
+    pub free: usize,
     /// Whether registrations and other leased keys are listed too.
     pub all: bool,
     /// The filter as it was typed.
@@ -73,7 +74,7 @@ pub struct Locks<'a> {
 impl Locks<'_> {
     /// Draws the screen; returns how old the oldest TTL on it is.
     pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, size: Size) -> Option<Millis> {
-        let notes = Attention::of(facts, self.diagnosis);
+        let notes = Attention { facts, diagnosis: self.diagnosis };
         match size {
             Size::TooSmall | Size::Single => self.draw_single(canvas, area, facts, &notes),
             Size::Split => self.draw_split(canvas, area, facts, &notes),
@@ -91,7 +92,7 @@ impl Locks<'_> {
 
     /// The list on top, findings and watch below. What is wrong gets the whole width; then the
     /// watch comes below it, in rows that the list leaves empty.
-    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
+    fn draw_single(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
         let share = percent(area.height, 25, 5);
         if !notes.is_urgent() {
             let columns = percent(area.width, 58, 30);
@@ -119,7 +120,7 @@ impl Locks<'_> {
     }
 
     /// The list on the left, the selected lock on the right, findings and watch below.
-    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
+    fn draw_split(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
         let columns = percent(area.width, 50, 62);
         let (upper, lower) = bottom(area, self.lower_rows(area, percent(area.height, 22, 7), notes, columns));
         let (list, right) = left(upper, columns);
@@ -132,7 +133,7 @@ impl Locks<'_> {
     }
 
     /// Three columns: the list with the findings, the selected lock, members and log.
-    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention) -> Option<Millis> {
+    fn draw_full(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, notes: &Attention<'_>) -> Option<Millis> {
         let (first, rest) = left(area, percent(area.width, 46, 80));
         let share = percent(first.height, 22, 8);
         let (list, attention_area) = bottom(first, self.lower_rows(first, share, notes, first.width));
@@ -156,8 +157,9 @@ impl Locks<'_> {
                     &self.queue,
                 );
                 let (about_area, history_area) = left(middle, middle.width / 2);
-                let (verdict_area, about_area) = top(about_area, verdict::wanted_rows(facts, lock, about_area.width));
-                verdict::draw(canvas, verdict_area, facts, lock);
+                let verdict = Verdict::of(facts, lock);
+                let (verdict_area, about_area) = top(about_area, verdict.wanted_rows(about_area.width));
+                verdict.draw(canvas, verdict_area);
                 about::draw(canvas, about_area, facts, lock);
                 history::draw(
                     canvas,
@@ -184,8 +186,9 @@ impl Locks<'_> {
 
     fn draw_selected(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) {
         let Some(lock) = &self.selected else { return draw_nothing_selected(canvas, area) };
-        let (verdict_area, area) = top(area, verdict::wanted_rows(facts, lock, area.width));
-        verdict::draw(canvas, verdict_area, facts, lock);
+        let verdict = Verdict::of(facts, lock);
+        let (verdict_area, area) = top(area, verdict.wanted_rows(area.width));
+        verdict.draw(canvas, verdict_area);
         let wanted = about::wanted_rows(facts, lock, canvas.theme).min(area.height * 2 / 5);
         let queue_rows = queue::wanted_rows(lock).clamp(8, (area.height - wanted).saturating_sub(5).max(8));
         let (queue_area, rest) = top(area, queue_rows);
@@ -199,8 +202,9 @@ impl Locks<'_> {
     fn draw_verdict(&self, canvas: &mut Canvas<'_>, area: Rect, facts: &Facts) -> Rect {
         let Some(lock) = self.selected.as_ref().filter(|_| area.height > ROOMY) else { return area };
         let most = if area.height > ROOMY + 1 { 2 } else { 1 };
-        let (area, lines) = bottom(area, verdict::wanted_rows(facts, lock, area.width).min(most));
-        verdict::draw(canvas, lines, facts, lock);
+        let verdict = Verdict::of(facts, lock);
+        let (area, lines) = bottom(area, verdict.wanted_rows(area.width).min(most));
+        verdict.draw(canvas, lines);
         area
     }
 
@@ -209,9 +213,8 @@ impl Locks<'_> {
         let capacity = area.height.saturating_sub(3);
         let window = self.list.window(usize::from(capacity), self.rows.len());
         let what = if self.all { "All leased" } else { "Locks" };
-        let panel = Panel::new(self.list_title(what, facts, theme))
-            .data(self.list_data(&window, theme))
-            .focused(self.list.focused);
+        let panel =
+            Panel::new(self.list_title(what, theme)).data(self.list_data(&window, theme)).focused(self.list.focused);
         let inner = panel.draw(canvas, area);
         canvas.hit_pane(area, Pane::Locks, capacity, self.rows.len());
         if self.rows.is_empty() {
@@ -242,11 +245,8 @@ impl Locks<'_> {
     }
 
     /// `Locks 12, 5 free`: those that somebody has are counted apart. A filter counts what it shows.
-    fn list_title<'t>(&self, what: &'static str, facts: &Facts, theme: &Theme) -> Line<'t> {
-        let is_free = |ix: &&LockIx| facts.lock(**ix).is_some_and(|lock| lock.free_since().is_some());
-        // A frame costs the same however many there are.
-        let counts = self.filter.is_empty() && self.rows.len() <= COUNTED;
-        let free = if counts { self.rows.iter().filter(is_free).count() } else { 0 };
+    fn list_title<'t>(&self, what: &'static str, theme: &Theme) -> Line<'t> {
+        let free = if self.filter.is_empty() { self.free } else { 0 };
         let mut line = title(what, self.rows.len() - free, self.total, self.filter, theme);
         if free > 0 {
             let count = grouped(i64::try_from(free).unwrap_or(i64::MAX));
@@ -265,7 +265,7 @@ impl Locks<'_> {
         Line::from(theme.span(format!("{place}{gap}{sort}"), Role::Muted))
     }
 
-    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention) {
+    fn draw_notes(&self, canvas: &mut Canvas<'_>, area: Rect, notes: &Attention<'_>) {
         let selected = self.selected.as_ref().map(LockView::name);
         let focused = self.focused == Pane::Attention;
         attention::draw(canvas, area, notes, self.scroll(Pane::Attention), focused, selected);
@@ -281,10 +281,10 @@ impl Locks<'_> {
 
     /// How many rows the lower part gets: its share, and more for more trouble, up to half of all;
     /// the list keeps a few. What is only worth knowing gets the rows that the list leaves empty.
-    fn lower_rows(&self, area: Rect, share: u16, attention: &Attention, columns: u16) -> u16 {
+    fn lower_rows(&self, area: Rect, share: u16, attention: &Attention<'_>, columns: u16) -> u16 {
         let most = (area.height / 2).min(area.height.saturating_sub(FEWEST));
         let unused = area.height.saturating_sub(self.listed_rows());
-        share.max(attention.wanted_rows()).max(attention.most_rows(columns).min(unused)).min(most.max(share))
+        share.max(attention.wanted_rows()).max(attention.most_rows(columns, unused)).min(most.max(share))
     }
 
     /// How many rows the list needs to show all its locks.

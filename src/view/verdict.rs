@@ -14,29 +14,39 @@ use crate::say;
 const MOST: usize = 3;
 const WHOLE: usize = 8;
 
-/// How many rows it takes beside a list.
-pub fn wanted_rows(facts: &Facts, lock: &LockView<'_>, columns: u16) -> u16 {
-    rows(facts, lock, columns, MOST)
+/// What is said of a lock, worked out once and then measured and drawn.
+pub struct Verdict {
+    clauses: Vec<Sentence>,
 }
 
-/// How many rows all of it takes.
-pub fn whole_rows(facts: &Facts, lock: &LockView<'_>, columns: u16) -> u16 {
-    rows(facts, lock, columns, WHOLE)
-}
+impl Verdict {
+    /// The verdict on a lock.
+    pub fn of(facts: &Facts, lock: &LockView<'_>) -> Self {
+        Self { clauses: crate::model::verdict(facts, lock) }
+    }
 
-fn rows(facts: &Facts, lock: &LockView<'_>, columns: u16, most: usize) -> u16 {
-    let clauses = crate::model::verdict(facts, lock);
-    u16::try_from(wrapped(&verdict(&clauses), room(columns), most).len()).unwrap_or(u16::MAX)
-}
+    /// How many rows it takes beside a list.
+    pub fn wanted_rows(&self, columns: u16) -> u16 {
+        self.rows(columns, MOST)
+    }
 
-/// Draws it without a frame. Where there are too few rows, it is told up to a clause's end: what
-/// matters most comes first.
-pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<'_>) {
-    let clauses = crate::model::verdict(facts, lock);
-    let lines = fitting(&clauses, room(area.width), usize::from(area.height), canvas.theme.glyphs.ellipsis);
-    for (y, line) in (area.top()..area.bottom()).zip(lines) {
-        let line = Line::from(canvas.theme.sentence(line, usize::from(area.width.saturating_sub(2)), Role::Text));
-        canvas.line(area.x + 1, y, area.width.saturating_sub(2), &line);
+    /// How many rows all of it takes.
+    pub fn whole_rows(&self, columns: u16) -> u16 {
+        self.rows(columns, WHOLE)
+    }
+
+    fn rows(&self, columns: u16, most: usize) -> u16 {
+        u16::try_from(wrapped(&verdict(&self.clauses), room(columns), most).len()).unwrap_or(u16::MAX)
+    }
+
+    /// Draws it without a frame. Where there are too few rows, it is told up to a clause's end: what
+    /// matters most comes first.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let lines = fitting(&self.clauses, room(area.width), usize::from(area.height), canvas.theme.glyphs.ellipsis);
+        for (y, line) in (area.top()..area.bottom()).zip(lines) {
+            let line = Line::from(canvas.theme.sentence(line, usize::from(area.width.saturating_sub(2)), Role::Text));
+            canvas.line(area.x + 1, y, area.width.saturating_sub(2), &line);
+        }
     }
 }
 

@@ -22,6 +22,8 @@ pub struct Order<T> {
     rows: Vec<T>,
     /// How many there would be without the filter.
     total: usize,
+    /// How many of the rows are locks that nobody has.
+    free: usize,
     made: Option<Made>,
 }
 
@@ -34,7 +36,7 @@ struct Made {
 
 impl<T> Default for Order<T> {
     fn default() -> Self {
-        Self { rows: Vec::new(), total: 0, made: None }
+        Self { rows: Vec::new(), total: 0, free: 0, made: None }
     }
 }
 
@@ -141,11 +143,12 @@ fn weight(facts: &Facts, lock: &LockView<'_>, severity: Option<Severity>) -> i64
 impl Order<LockIx> {
     /// Makes the list of locks.
     pub fn list_locks(&mut self, facts: &Facts, at: Timestamp, listing: Listing<'_>) {
-        let mut total = 0;
+        let (mut total, mut free) = (0, 0);
         let mut keyed = Vec::new();
         for lock in facts.locks().filter(|lock| (listing.all || lock.layout().is_lock()) && lock.is_listed()) {
             total += 1;
             if listing.filter.is_empty() || shows(listing.filter, &lock) {
+                free += usize::from(lock.free_since().is_some());
                 keyed.push((listing.rank(facts, &lock), lock.name(), lock.ix()));
             }
         }
@@ -159,6 +162,12 @@ impl Order<LockIx> {
             }
         });
         self.set(keyed.into_iter().map(|(.., ix)| ix).collect(), total, listing.version(facts), at);
+        self.free = free;
+    }
+
+    /// How many of the listed locks nobody has.
+    pub const fn free(&self) -> usize {
+        self.free
     }
 }
 

@@ -4,12 +4,12 @@
 //! the codes of the rules last, where there is room. The worst comes first. What is too long goes
 //! on below for the selected lock, and for others where rows are to spare.
 
-use hashbrown::HashMap;
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::{Key, LeaseId, MemberId, Value};
+use crate::domain::{Key, Value};
 use crate::input::{Pane, Target};
+use crate::model::findings::{Case, Subject};
 use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
 use crate::say;
 use crate::view::canvas::Canvas;
@@ -27,8 +27,6 @@ const INDENT: usize = 4;
 const NAMED: usize = 70;
 /// The most columns of that name.
 const CODE: usize = 20;
-/// How many rows are measured at most: no panel is higher.
-const MEASURED: usize = 100;
 
 /// One line: what is known of one lock, member or lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,145 +50,85 @@ impl Note {
     }
 }
 
-/// What wants attention.
-#[derive(Clone, Debug, Default)]
-pub struct Attention {
-    /// The lines, the worst first.
-    notes: Vec<Note>,
-    /// How many errors there are.
-    errors: usize,
-    /// How many warnings.
-    warnings: usize,
-    /// How many things are only worth knowing.
-    infos: usize,
-    /// Whether something is among them that is over and can be taken away.
-    passing: bool,
-    /// Whether nothing was read yet that could want attention.
-    unread: bool,
+/// What wants attention, by the diagnosis of these facts.
+#[derive(Clone, Copy)]
+pub struct Attention<'a> {
+    /// The facts.
+    pub facts: &'a Facts,
+    /// What is wrong with them.
+    pub diagnosis: &'a Diagnosis,
 }
 
-impl Attention {
-    /// What wants attention by the diagnosis of these facts.
-    pub fn of(facts: &Facts, diagnosis: &Diagnosis) -> Self {
-        let mut notes: Vec<Note> = Vec::new();
-        let mut lines: HashMap<About, usize> = HashMap::new();
-        for finding in diagnosis.findings() {
-            let about = About::of(finding);
-            if let Some(&at) = lines.get(&about) {
-                let note = &mut notes[at];
-                // What is only worth knowing takes no room from what is wrong.
-                let matters = finding.severity > Severity::Info || note.severity == Severity::Info;
-                if matters && !note.codes.contains(&finding.code) {
-                    note.codes.push(finding.code);
-                }
-                continue;
-            }
-            lines.insert(about.clone(), notes.len());
-            notes.push(Note {
-                severity: finding.severity,
-                about: about.name(facts),
-                codes: vec![finding.code],
-                text: evidence(finding, facts),
-                target: about.target(),
-            });
+impl Attention<'_> {
+    /// The line of a case.
+    fn note(&self, (Case { subject, codes, .. }, worst): (&Case, &Finding)) -> Note {
+        Note {
+            severity: worst.severity,
+            about: name(subject, self.facts),
+            codes: codes.clone(),
+            text: evidence(worst, self.facts),
+            target: target(subject),
         }
-        let count = |severity| diagnosis.findings().iter().filter(|finding| finding.severity == severity).count();
-        let (errors, warnings, infos) = (count(Severity::Error), count(Severity::Warn), count(Severity::Info));
-        let passing = diagnosis.findings().iter().any(Finding::is_of_the_past);
-        Self { notes, errors, warnings, infos, passing, unread: !facts.link.listed }
-    }
-
-    /// The lines of errors and warnings.
-    fn urgent(&self) -> usize {
-        self.notes.iter().filter(|note| note.severity > Severity::Info).count()
     }
 
     /// Whether there are errors or warnings.
     pub fn is_urgent(&self) -> bool {
-        self.errors + self.warnings > 0
+        self.diagnosis.count(Severity::Warn) > 0
     }
 
     /// How many rows it wants for what is wrong, frame included.
     pub fn wanted_rows(&self) -> u16 {
-        u16::try_from(self.urgent()).unwrap_or(u16::MAX).saturating_add(2)
+        u16::try_from(self.diagnosis.wrong_count()).unwrap_or(u16::MAX).saturating_add(2)
     }
 
     /// How many rows it wants for everything, frame included.
     pub fn all_rows(&self) -> u16 {
-        u16::try_from(self.notes.len()).unwrap_or(u16::MAX).saturating_add(2)
+        u16::try_from(self.diagnosis.case_count()).unwrap_or(u16::MAX).saturating_add(2)
     }
 
-    /// How many rows it could use in so many columns, frame included: what is only worth knowing,
-    /// and what goes on below, take what nobody else needs.
-    pub fn most_rows(&self, columns: u16) -> u16 {
-        let room = usize::from(columns.saturating_sub(4));
-        let columns = Columns::of(self.notes.iter().take(MEASURED), room);
-        let long = self.notes.iter().take(MEASURED).filter(|note| columns.wants_more(note)).count();
-        u16::try_from(self.notes.len() + long).unwrap_or(u16::MAX).saturating_add(2)
+    /// How many of so many rows it could use in so many columns, frame included: what is only worth
+    /// knowing, and what goes on below, take what nobody else needs.
+    pub fn most_rows(&self, columns: u16, most: u16) -> u16 {
+        let all = self.all_rows();
+        if all >= most {
+            return most;
+        }
+        let notes: Vec<Note> = (0..).map_while(|at| self.diagnosis.case(at)).map(|case| self.note(case)).collect();
+        let columns = Columns::of(&notes, usize::from(columns.saturating_sub(4)));
+        let long = notes.iter().filter(|note| columns.wants_more(note)).count();
+        all.saturating_add(u16::try_from(long).unwrap_or(u16::MAX)).min(most)
     }
 
-    /// The lines in an order in which the first `room` of them name every kind of trouble, where
-    /// there are more lines than that.
-    fn arranged(&self, room: usize) -> Vec<&Note> {
-        if self.urgent() <= room {
-            return self.notes.iter().collect();
-        }
-        let mut named: Vec<&str> = Vec::new();
-        let (mut first, mut repeats) = (Vec::new(), Vec::new());
-        for note in &self.notes {
-            let news = note.codes.iter().any(|code| !named.contains(code));
-            if news && note.severity > Severity::Info {
-                named.extend(&note.codes);
-                first.push(note);
-            } else {
-                repeats.push(note);
-            }
-        }
-        first.append(&mut repeats);
-        first
+    /// The lines from `first` on, in an order in which the first `room` of them name every kind of
+    /// trouble, where there is more of it than that.
+    fn notes(&self, first: usize, room: usize) -> Vec<Note> {
+        let is_crowded = self.diagnosis.wrong_count() > room;
+        let case = |at| if is_crowded { self.diagnosis.case_naming(at) } else { self.diagnosis.case(at) };
+        (first..first + room).map_while(case).map(|case| self.note(case)).collect()
     }
 }
 
-/// What a finding is about first.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-enum About {
-    Lock(Key),
-    Member(MemberId),
-    Lease(LeaseId),
-    Key(Key),
-    Cluster,
+/// What a line is about, as bytes of the cluster.
+fn name(subject: &Subject, facts: &Facts) -> Key {
+    match subject {
+        Subject::Lock(name) | Subject::Key(name) => named(name).into(),
+        Subject::Member(id) => {
+            facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
+        }
+        Subject::Lease(id) => {
+            say!("lease {lease}", lease = client::short(facts.leases().digits(), *id, b"")).as_str().into()
+        }
+        Subject::Cluster => say!("cluster").into(),
+    }
 }
 
-impl About {
-    fn of(finding: &Finding) -> Self {
-        let Finding { locks, members, leases, keys, .. } = finding;
-        let lock = locks.first().map(|name| Self::Lock(name.clone()));
-        let member = members.first().map(|&id| Self::Member(id));
-        let lease = leases.first().map(|&id| Self::Lease(id));
-        let key = keys.first().map(|key| Self::Key(key.clone()));
-        lock.or(member).or(lease).or(key).unwrap_or(Self::Cluster)
-    }
-
-    fn name(&self, facts: &Facts) -> Key {
-        match self {
-            Self::Lock(name) | Self::Key(name) => named(name).into(),
-            Self::Member(id) => {
-                facts.cluster.member(*id).map_or_else(|| id.to_string(), MemberFacts::label).as_str().into()
-            }
-            Self::Lease(id) => {
-                say!("lease {lease}", lease = client::short(facts.leases().digits(), *id, b"")).as_str().into()
-            }
-            Self::Cluster => say!("cluster").into(),
-        }
-    }
-
-    fn target(&self) -> Option<Target> {
-        match self {
-            Self::Lock(name) => Some(Target::Lock(name.clone())),
-            Self::Member(id) => Some(Target::Member(*id)),
-            Self::Lease(id) => Some(Target::Lease(*id)),
-            Self::Key(_) | Self::Cluster => None,
-        }
+/// Where a click leads.
+fn target(subject: &Subject) -> Option<Target> {
+    match subject {
+        Subject::Lock(name) => Some(Target::Lock(name.clone())),
+        Subject::Member(id) => Some(Target::Member(*id)),
+        Subject::Lease(id) => Some(Target::Lease(*id)),
+        Subject::Key(_) | Subject::Cluster => None,
     }
 }
 
@@ -199,7 +137,7 @@ impl About {
 pub fn draw(
     canvas: &mut Canvas<'_>,
     area: Rect,
-    attention: &Attention,
+    attention: &Attention<'_>,
     top: usize,
     focused: bool,
     selected: Option<&[u8]>,
@@ -207,30 +145,26 @@ pub fn draw(
     let theme = canvas.theme;
     let lines = usize::from(area.height.saturating_sub(2));
     let room = usize::from(area.width.saturating_sub(4));
-    let notes = attention.arranged(lines);
-    let first = top.min(notes.len().saturating_sub(lines));
-    let columns = Columns::of(notes[first..].iter().copied().take(lines), room);
-    let is_long = |note: &Note| columns.wants_more(note);
-    let opened = opened(&notes, lines, is_long, selected);
-    let rows = lines - opened.len();
-    let first = top.min(notes.len().saturating_sub(rows));
-    let shown = first..notes.len().min(first + rows);
+    let all = attention.diagnosis.case_count();
+    let first = top.min(all.saturating_sub(lines));
+    let notes = attention.notes(first, lines);
+    let columns = Columns::of(&notes, room);
+    let opened = opened(&notes, lines.saturating_sub(all), columns, selected);
     let panel = Panel::new(title(attention, theme)).focused(focused);
     let mut data = Vec::new();
-    if notes.len() > rows {
-        data.push(say!("rows {rows}", rows = position(&shown, notes.len())));
+    if all > lines {
+        data.push(say!("rows {rows}", rows = position(&(first..first + notes.len()), all)));
     }
-    data.extend(attention.passing.then(|| say!("x dismisses what is over").to_owned()));
+    data.extend(attention.diagnosis.is_passing().then(|| say!("x dismisses what is over").to_owned()));
     let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
-    canvas.hit_pane(area, Pane::Attention, u16::try_from(rows).unwrap_or(inner.height), notes.len());
+    canvas.hit_pane(area, Pane::Attention, u16::try_from(lines - opened.len()).unwrap_or(inner.height), all);
     if notes.is_empty() {
-        let words = if attention.unread { say!("not read yet") } else { say!("nothing") };
+        let words = if attention.facts.link.listed { say!("nothing") } else { say!("not read yet") };
         canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), words, Role::Muted);
         return;
     }
     let mut y = inner.top();
-    for at in shown {
-        let note = notes[at];
+    for (at, note) in notes.iter().enumerate() {
         for line in note_lines(note, columns, opened.contains(&at), theme) {
             canvas.line(inner.x, y, inner.width, &line);
             if let Some(target) = &note.target {
@@ -241,14 +175,14 @@ pub fn draw(
     }
 }
 
-/// The rows that go on below, where lines are to spare once everything has one: the selected lock's
-/// before all others, then what is wrong, then what is only worth knowing.
-fn opened(notes: &[&Note], lines: usize, is_long: impl Fn(&Note) -> bool, selected: Option<&[u8]>) -> Vec<usize> {
+/// The rows that go on below in so many lines that are to spare: the selected lock's before all
+/// others, then what is wrong, then what is only worth knowing.
+fn opened(notes: &[Note], spare: usize, columns: Columns, selected: Option<&[u8]>) -> Vec<usize> {
     let is_selected =
         |note: &Note| matches!(&note.target, Some(Target::Lock(name)) if selected == Some(name.as_bytes()));
-    let mut opened: Vec<usize> = (0..notes.len().min(lines)).filter(|&at| is_long(notes[at])).collect();
-    opened.sort_by_key(|&at| (!is_selected(notes[at]), notes[at].severity == Severity::Info));
-    opened.truncate(lines.saturating_sub(notes.len()));
+    let mut opened: Vec<usize> = (0..notes.len()).filter(|&at| columns.wants_more(&notes[at])).collect();
+    opened.sort_by_key(|&at| (!is_selected(&notes[at]), notes[at].severity == Severity::Info));
+    opened.truncate(spare);
     opened
 }
 
@@ -266,8 +200,8 @@ fn evidence(finding: &Finding, facts: &Facts) -> String {
 }
 
 /// The columns that names get: what they want, up to a third.
-fn about_room<'n>(notes: impl Iterator<Item = &'n Note>, room: usize) -> usize {
-    let widest = notes.map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
+fn about_room(notes: &[Note], room: usize) -> usize {
+    let widest = notes.iter().map(|note| width(&escape(&note.about[..note.about.len().min(256)]))).max().unwrap_or(0);
     widest.min((room / 3).max(ABOUT))
 }
 
@@ -283,9 +217,9 @@ struct Columns {
 }
 
 impl Columns {
-    fn of<'n>(notes: impl Iterator<Item = &'n Note> + Clone, room: usize) -> Self {
-        let about = about_room(notes.clone(), room);
-        let widest = notes.filter_map(Note::code).map(width).max().unwrap_or(0);
+    fn of(notes: &[Note], room: usize) -> Self {
+        let about = about_room(notes, room);
+        let widest = notes.iter().filter_map(Note::code).map(width).max().unwrap_or(0);
         Self { about, code: if room >= NAMED { widest.min(CODE) } else { 0 }, room }
     }
 
@@ -301,12 +235,14 @@ impl Columns {
 }
 
 /// `3 errors, 2 warnings, 1 info`: findings, of which several may share a row.
-fn title<'t>(attention: &Attention, theme: &Theme) -> Line<'t> {
+fn title<'t>(attention: &Attention<'_>, theme: &Theme) -> Line<'t> {
     let mut title = vec![theme.span(say!("Attention"), Role::Title)];
+    let [errors, wrong, all] =
+        [Severity::Error, Severity::Warn, Severity::Info].map(|it| attention.diagnosis.count(it));
     let counts = [
-        (attention.errors, "error", Severity::Error),
-        (attention.warnings, "warning", Severity::Warn),
-        (attention.infos, "info", Severity::Info),
+        (errors, "error", Severity::Error),
+        (wrong - errors, "warning", Severity::Warn),
+        (all - wrong, "info", Severity::Info),
     ];
     let mut gap = "  ";
     for (count, noun, severity) in counts.into_iter().filter(|(count, ..)| *count > 0) {
