@@ -429,17 +429,28 @@ mod tests {
     use crate::event::Event;
     use crate::update::update;
 
-    #[test]
-    fn a_seek_says_where_it_landed_and_why() {
-        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":1000}\n".to_owned();
-        for (at, revision) in [(2_000, 10), (3_000, 20), (4_000, 30)] {
+    /// A recording that was begun at a time, with the revision that was heard of at each time after
+    /// that; it is there as long as its file.
+    fn recording(
+        begun: i64,
+        progress: impl IntoIterator<Item = (i64, i64)>,
+        follow: bool,
+    ) -> (tempfile::NamedTempFile, Replay) {
+        let mut text = format!("{{\"lockscope\":\"recording\",\"version\":1,\"at\":{begun}}}\n");
+        for (at, revision) in progress {
             writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":{revision}}}}}").unwrap();
         }
         let file = tempfile::NamedTempFile::new().unwrap();
         std::fs::write(file.path(), text).unwrap();
         let speed = ReplaySpeed::named("1").unwrap();
-        let options = Options { file: file.path().to_owned(), at: None, speed, follow: false };
-        let mut replay = Replay::open(&options, 200).unwrap();
+        let options = Options { file: file.path().to_owned(), at: None, speed, follow };
+        let replay = Replay::open(&options, 200).unwrap();
+        (file, replay)
+    }
+
+    #[test]
+    fn a_seek_says_where_it_landed_and_why() {
+        let (_file, mut replay) = recording(1_000, [(2_000, 10), (3_000, 20), (4_000, 30)], false);
         let mut model = Model::default();
         for (place, told) in [
             ("rev 20", "at revision 20"),
@@ -465,15 +476,7 @@ mod tests {
 
     #[test]
     fn a_place_that_was_given_up_for_another_is_not_said_to_be_beyond_the_end() {
-        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":0}\n".to_owned();
-        for at in 1..=20_000 {
-            writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":10}}}}").unwrap();
-        }
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let speed = ReplaySpeed::named("1").unwrap();
-        let options = Options { file: file.path().to_owned(), at: None, speed, follow: false };
-        let mut replay = Replay::open(&options, 200).unwrap();
+        let (_file, mut replay) = recording(0, (1..=20_000).map(|at| (at, 10)), false);
         let mut model = Model::default();
         let arrive = |replay: &mut Replay, model: &mut Model| {
             while replay.player.is_going() {
@@ -495,15 +498,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_is_followed_keeps_up_however_much_there_is() {
-        let mut text = "{\"lockscope\":\"recording\",\"version\":1,\"at\":0}\n".to_owned();
-        for at in 1..=1_000 {
-            writeln!(text, "{{\"at\":{at},\"what\":{{\"progress\":{at}}}}}").unwrap();
-        }
-        let file = tempfile::NamedTempFile::new().unwrap();
-        std::fs::write(file.path(), text).unwrap();
-        let speed = ReplaySpeed::named("1").unwrap();
-        let options = Options { file: file.path().to_owned(), at: None, speed, follow: true };
-        let mut replay = Replay::open(&options, 200).unwrap();
+        let (_file, mut replay) = recording(0, (1..=1_000).map(|at| (at, at)), true);
         let mut model = Model::default();
         let take_in = |model: &mut Model, observed| {
             update(model, Event::Observed(observed));
