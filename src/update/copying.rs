@@ -7,15 +7,13 @@ use crate::input::action::Copied;
 use crate::model::ui::{Notice, Ui};
 use crate::model::{Facts, KeyView, LockView, Model};
 
-use super::action::tell;
-
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
     let effect = match what {
         Copied::Remedy => remedy(model).map(Effect::CopyCommand),
         _ => text(&model.ui, model.shown(), what).map(Effect::Copy),
     };
-    tell(model, if effect.is_some() { Notice::Copied(what) } else { Notice::NothingToCopy(what) });
+    model.tell(if effect.is_some() { Notice::Copied(what) } else { Notice::NothingToCopy(what) });
     effect.into_iter().collect()
 }
 
@@ -23,7 +21,7 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
 pub fn command(model: &mut Model) -> Effects {
     let Some(dialog) = &model.ui.dialog else { return Effects::new() };
     let command = dialog.command_with(&model.ui.reach);
-    tell(model, Notice::CommandCopied);
+    model.tell(Notice::CommandCopied);
     vec![Effect::CopyCommand(command)]
 }
 
