@@ -271,11 +271,6 @@ impl<'a> WaitFor<'a> {
 
     /// The whole forest, roots first, each followed by those that hang on it.
     pub fn walk(&self) -> Walk<'_, 'a> {
-        Walk::forest(self)
-    }
-
-    /// What hangs on a client, itself first.
-    pub fn walk_from(&self, client: ClientIx) -> Walk<'_, 'a> {
-        Walk::from(self, client)
+        Walk::through(self)
     }
 }
