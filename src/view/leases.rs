@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::canvas::Canvas;
 use super::empty;
-use super::list::List;
+use super::list::{List, position, title};
 use super::text::{self, grouped};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
@@ -14,7 +14,7 @@ use super::widget::ttl::{renewal_forms, ttl_forms};
 use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::{Facts, KeyView, LeaseView};
-use crate::{lang, say};
+use crate::say;
 
 const COLUMNS: [Column; 5] = [
     Column::new("LEASE"),
@@ -112,26 +112,4 @@ fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> C
     };
     let forms = [(3, 60), (3, 30), (1, 120), (1, 60), (1, 40), (1, 30), (1, 24), (1, 18), (1, 12)];
     Cell::Forms(forms.into_iter().map(|(named, columns)| form(named, columns)).collect())
-}
-
-/// A list's title: `Leases 31`, or `Leases 3/31 /web` behind a filter.
-pub fn title<'a>(what: &'static str, shown: usize, total: usize, filter: &str, theme: &Theme) -> Line<'a> {
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut spans = vec![theme.span(lang::text(what), Role::Title)];
-    if filter.is_empty() {
-        spans.push(theme.span(format!(" {}", count(shown)), Role::Text));
-    } else {
-        spans.push(theme.span(format!(" {}/{}", count(shown), count(total)), Role::Text));
-        spans.push(theme.span(format!(" /{}", super::text::escape_text(filter)), Role::Warning));
-    }
-    Line::from(spans)
-}
-
-/// Which rows are shown, when not all are: `14-26 of 10,000`.
-pub fn position(window: &std::ops::Range<usize>, len: usize) -> String {
-    if window.len() >= len {
-        return String::new();
-    }
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    say!("{first}-{last} of {all}", first = count(window.start + 1), last = count(window.end), all = count(len))
 }

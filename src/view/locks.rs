@@ -12,8 +12,7 @@ use ratatui::text::Line;
 
 use super::canvas::Canvas;
 use super::layout::{Size, bottom, left, percent, top};
-use super::leases::{position, title};
-use super::list::List;
+use super::list::{List, position, title};
 use super::lock::{about, history, holders, queue};
 use super::text::{grouped, named};
 use super::theme::{Role, Theme};

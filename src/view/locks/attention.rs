@@ -14,7 +14,7 @@ use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
 use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{Cut, cut_end, duration, escape, fit_bytes, named, quantity, sentence, split_at_width, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;

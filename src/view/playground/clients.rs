@@ -11,7 +11,7 @@ use crate::model::Play;
 use crate::model::ui::Ui;
 use crate::view::canvas::Canvas;
 use crate::view::client::{FEW, short};
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{duration, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;

@@ -9,7 +9,7 @@ use crate::model::Play;
 use crate::model::ui::Ui;
 use crate::say;
 use crate::view::canvas::Canvas;
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{cluster_clock, grouped};
 use crate::view::theme::Role;
 use crate::view::widget::panel::Panel;
