@@ -73,11 +73,7 @@ fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
             Cell::Forms(ttl_forms(lease.ttl(), theme)),
             Cell::Forms(renewal_forms(lease.renewal(), theme)),
             Cell::new(if unread { String::new() } else { count }),
-            if unread {
-                Cell::span(theme.span(say!("not read yet"), Role::Muted))
-            } else {
-                use_cell(lease, theme)
-            },
+            if unread { Cell::span(theme.span(say!("not read yet"), Role::Muted)) } else { use_cell(lease, theme) },
         ])
     }
 }
