@@ -68,6 +68,8 @@ pub enum ExitReason {
     Signal(i32),
     /// The terminal is gone.
     HungUp,
+    /// The person said so, and what was to be recorded is not all in the file, which was said.
+    NotRecorded,
     /// The person said so while a write was under way, and nobody knows what came of it; that was
     /// said, with how to look.
     Unknown,

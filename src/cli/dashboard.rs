@@ -29,6 +29,7 @@ pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReaso
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
         ExitReason::Unknown => Err(Failure::Unknown),
+        ExitReason::NotRecorded => Err(Failure::NotRecorded),
     }
 }
 

@@ -58,6 +58,8 @@ pub enum Failure {
     Unanswered,
     /// Nobody knows what came of a write, which was said already.
     Unknown,
+    /// A recording is not whole, which was said already.
+    NotRecorded,
     /// Something as bad as was asked for was found, and printed.
     Found,
     /// Nobody reads standard output any more, which is a quiet success.
@@ -92,6 +94,7 @@ impl Failure {
             Self::Refused => "it may not be read".into(),
             Self::Unanswered => "it was not answered".into(),
             Self::Unknown => "it is unknown whether it was done".into(),
+            Self::NotRecorded => "the recording is not whole".into(),
             Self::Found | Self::ClosedPipe => String::new(),
             Self::Unexpected(report) => sanitise(&report.to_string()).into_owned(),
         }
@@ -114,6 +117,7 @@ impl Failure {
             }
             Self::Interrupted => Exit::Interrupted.into(),
             Self::Refused | Self::Unanswered | Self::Unknown => Exit::Error.into(),
+            Self::NotRecorded => Exit::File.into(),
             Self::Found => Exit::Found.into(),
             Self::ClosedPipe => ExitCode::SUCCESS,
             Self::Unexpected(report) => {

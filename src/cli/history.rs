@@ -41,6 +41,11 @@ pub async fn run(args: &HistoryArgs, config: &Config, to: &mut impl Write) -> Re
     let given = Given::of(args.lock.as_encoded_bytes(), config.output.hex);
     let mut reading = Reading::connect(config).await?;
     let mut denied = Vec::new();
+    if given.names().len() > 1 {
+        // What is the name of one lock and how that of another is printed has to be told apart
+        // before the first line of either is.
+        show::locate(&mut reading, config, &given).await?;
+    }
     for name in given.names() {
         // A queue goes before a single key of the same name, as in `show`.
         for range in [KeyRange::prefix(&[name, &b"/"[..]].concat()), KeyRange::single(name)] {

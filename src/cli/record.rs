@@ -27,8 +27,8 @@ const TOLD: Duration = Duration::from_secs(1);
 /// Records until the time is over or somebody says so, and prints what there is then.
 ///
 /// # Errors
-/// When the file cannot be made or written, when no endpoint was ever reached, or when somebody
-/// broke off before the time was over.
+/// When the file cannot be made or written, when no endpoint was ever reached, when nothing may be
+/// read, or when somebody broke off before the time was over.
 pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
     let pool = reading::pool(config)?;
     let clock = Clock::start();
@@ -55,6 +55,10 @@ pub async fn run(args: &RecordArgs, config: &Config, to: &mut impl Write) -> Res
     let ended = ended?;
     if let Some(unreached) = unreached(&link, &args.file) {
         return Err(unreached);
+    }
+    link.denied.iter().for_each(reading::say_denied);
+    if link.is_denied() {
+        return Err(Failure::Refused);
     }
     if is_empty {
         let what = format!("{} holds no locks: no key and no lease was read{}", args.file.display(), reasons(&link));

@@ -13,6 +13,9 @@ use super::keyspace::Entry;
 use super::lease::{Renewal, TtlState};
 use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
 
+/// From more keys than this on, what each key of a lease does is not looked up for a frame.
+const LARGE_LEASE: usize = 1_000;
+
 /// A lock, an election, or another group of leased keys.
 #[derive(Clone, Copy)]
 pub struct LockView<'a> {
@@ -429,6 +432,17 @@ impl<'a> LeaseView<'a> {
     /// their number costs nothing.
     pub fn key_count(&self) -> usize {
         self.facts.leases().key_count(self.id)
+    }
+
+    /// Whether so many keys hang on it that what each of them does is not looked up for a frame.
+    pub fn is_large(&self) -> bool {
+        self.key_count() > LARGE_LEASE
+    }
+
+    /// One of the known keys that hang on it; unlike the first by name it costs nothing.
+    pub fn any_key(&self) -> Option<KeyView<'a>> {
+        let entry = self.facts.leases().any_key(self.id).and_then(|ix| self.facts.keyspace().get(ix))?;
+        Some(KeyView { facts: self.facts, entry, family: self.facts.family_of(entry) })
     }
 
     /// The known keys that hang on it, in the order of their names.

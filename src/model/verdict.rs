@@ -178,11 +178,16 @@ fn waiting(lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     clauses
 }
 
-/// What else the holder's lease is in.
+/// What else the holder's lease is in. What each key of a lease does has to be looked up, so of a
+/// large one only their number is told.
 fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let mut clauses = Vec::new();
     let lease = facts.lease(holder.lease()).filter(|_| holder.lease() != LeaseId::NONE);
     let Some(lease) = lease else { return clauses };
+    if lease.is_large() {
+        let keys = Value::Count(lease.key_count(), "key");
+        return vec![Sentence::new("the lease has {keys}").with("keys", keys)];
+    }
     let others = lease.holds().iter().filter(|other| other.ix() != lock.ix()).count();
     if others > 0 {
         clauses.push(Sentence::new("the lease also holds {others}").with("others", Value::Count(others, "other lock")));
@@ -230,6 +235,15 @@ mod tests {
             said(&scene, "/jobs/a"),
             "held for 31s by a live client: lease 57s, renewed 3s ago; 2 wait; the lease also holds 2 other locks"
         );
+    }
+
+    #[test]
+    fn of_a_large_lease_the_keys_are_counted() {
+        let mut scene = queue(30_000, [58, 58, 58]);
+        for number in 0..1_000 {
+            scene.put(&format!("/many/{number}/1"), 1, "");
+        }
+        assert!(said(&scene, "/jobs/a").ends_with("2 wait; the lease has 1,001 keys"));
     }
 
     #[test]

@@ -183,12 +183,14 @@ impl Session {
             }
             (None, _) => Left::Knowing,
         };
-        if let Some(cut) = taping.end(clock.now(), &reason).await {
-            writes::say(&cut);
+        let cut = taping.end(clock.now(), &reason).await;
+        if let Some(cut) = &cut {
+            writes::say(cut);
         }
         match (left, reason) {
             (Left::Told(number), Ok(_)) => Ok(ExitReason::Signal(number)),
             (Left::Unknown, Ok(ExitReason::Quit)) => Ok(ExitReason::Unknown),
+            (_, Ok(ExitReason::Quit)) if cut.is_some() => Ok(ExitReason::NotRecorded),
             (_, reason) => reason,
         }
     }

@@ -119,7 +119,7 @@ impl Taping {
     pub async fn end(&mut self, now: Timestamp, reason: &Result<ExitReason, RuntimeError>) -> Option<String> {
         let recorder = self.recorder.take()?;
         let why = match reason {
-            Ok(ExitReason::Quit | ExitReason::Unknown) => "quit".to_owned(),
+            Ok(ExitReason::Quit | ExitReason::Unknown | ExitReason::NotRecorded) => "quit".to_owned(),
             Ok(ExitReason::Signal(number)) => format!("signal {number}"),
             Ok(ExitReason::HungUp) => "the terminal is gone".to_owned(),
             Err(_) => "failed".to_owned(),

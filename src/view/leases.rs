@@ -13,7 +13,7 @@ use super::widget::table::{Cell, Column, Row, table};
 use super::widget::ttl::{renewal_forms, ttl_forms};
 use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
-use crate::model::{Facts, KeyView, LeaseView};
+use crate::model::{Facts, LeaseView};
 use crate::say;
 
 const COLUMNS: [Column; 5] = [
@@ -62,10 +62,10 @@ impl Leases<'_> {
 }
 
 fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
-    let keys = lease.keys();
+    let keys = lease.key_count();
     // Before anything was read, nobody knows whether it has keys.
-    let unread = keys.is_empty() && !facts.link.listed && facts.leases().polled_at(lease.id).is_none();
-    let count = grouped(i64::try_from(keys.len()).unwrap_or(i64::MAX));
+    let unread = keys == 0 && !facts.link.listed && facts.leases().polled_at(lease.id).is_none();
+    let count = grouped(i64::try_from(keys).unwrap_or(i64::MAX));
     Row {
         target: Some(Target::Lease(lease.id)),
         ..Row::new(vec![
@@ -73,22 +73,22 @@ fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
             Cell::Forms(ttl_forms(lease.ttl(), theme)),
             Cell::Forms(renewal_forms(lease.renewal(), theme)),
             Cell::new(if unread { String::new() } else { count }),
-            if unread {
-                Cell::span(theme.span(say!("not read yet"), Role::Muted))
-            } else {
-                use_cell(lease, &keys, theme)
-            },
+            if unread { Cell::span(theme.span(say!("not read yet"), Role::Muted)) } else { use_cell(lease, theme) },
         ])
     }
 }
 
-/// What the lease is for: the locks it holds, those it waits for, or else its first key.
-fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> Cell<'a> {
+/// What the lease is for: the locks it holds, those it waits for, or else its first key; of a large
+/// one a key and how many more there are.
+fn use_cell<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Cell<'a> {
+    if lease.is_large() {
+        return large_cell(lease, theme);
+    }
     let (holds, waits) = (lease.holds(), lease.waits_for());
     let used: Vec<(&'a [u8], bool)> =
         holds.iter().map(|lock| (lock.name(), true)).chain(waits.iter().map(|lock| (lock.name(), false))).collect();
     let Some(&(first, held)) = used.first() else {
-        return match keys.first() {
+        return match lease.keys().first() {
             Some(key) => Cell::Name(key.key(), theme.style(Role::Muted)),
             None => Cell::span(theme.span(say!("no keys"), Role::Muted)),
         };
@@ -112,4 +112,17 @@ fn use_cell<'a>(lease: &LeaseView<'a>, keys: &[KeyView<'a>], theme: &Theme) -> C
     };
     let forms = [(3, 60), (3, 30), (1, 120), (1, 60), (1, 40), (1, 30), (1, 24), (1, 18), (1, 12)];
     Cell::Forms(forms.into_iter().map(|(named, columns)| form(named, columns)).collect())
+}
+
+/// What hangs on a lease with very many keys: one of them, and how many more.
+fn large_cell<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Cell<'a> {
+    let Some(key) = lease.any_key() else { return Cell::new("") };
+    let more = lease.key_count().saturating_sub(1);
+    let form = |columns: usize| {
+        Line::from(vec![
+            theme.key(text::named(key.key()), columns, Role::Muted),
+            theme.span(format!(" +{}", grouped(i64::try_from(more).unwrap_or(i64::MAX))), Role::Muted),
+        ])
+    };
+    Cell::Forms([60, 40, 30, 24, 18, 12].map(form).into())
 }

@@ -127,6 +127,19 @@ fn the_leases() {
 }
 
 #[test]
+fn a_large_lease_is_told_by_one_of_its_keys_and_their_number() {
+    let mut cluster = Cluster::connected();
+    cluster.list((0..1_001).map(|n| queued(&format!("/jobs/{n:04}"), lease(0xa305), 80_000 + n)).collect());
+    cluster.press("3", 120, 36);
+    let shot = cluster.draw(120, 36, &plain()).text();
+    let row = shot.lines().find(|line| line.contains("694d82254d5fa305")).unwrap();
+    assert!(row.contains("1,001") && row.contains("/jobs/") && row.contains("+1,000"), "{row}");
+    cluster.press("1\n", 120, 36);
+    let shot = cluster.draw(120, 36, &plain()).text();
+    assert!(shot.contains("the lease has 1,001 keys"), "{shot}");
+}
+
+#[test]
 fn the_members() {
     let mut cluster = sample();
     cluster.press("4", 80, 24);

@@ -19,7 +19,7 @@ use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::ui::WaitsUi;
 use crate::model::ui::waits::{Called, WaitRow, WaitWhat};
-use crate::model::{Facts, Renewal, Since};
+use crate::model::{Facts, LeaseView, Renewal, Since};
 use crate::say;
 
 /// Where the tree stops going right: deeper rows stand below each other.
@@ -217,14 +217,15 @@ fn waits_cell<'a>(lock: &'a [u8], more: usize, for_itself: bool, theme: &Theme) 
     Cell::Forms([60, 40, 30, 24, 18, 12, 8].map(form).into())
 }
 
-/// The locks that its leases hold; of a key without a lease the one it leads.
+/// The locks that its leases hold; of a key without a lease, and of a large lease, the one it leads.
 fn holds_cell<'a>(leases: &[LeaseId], own: &'a [u8], facts: &'a Facts, theme: &Theme) -> Cell<'a> {
-    let held = leases.iter().filter_map(|&lease| facts.lease(lease)).flat_map(|lease| lease.holds());
-    let mut names: Vec<&'a [u8]> = held.map(|lock| lock.name()).collect();
+    let (large, small): (Vec<_>, Vec<_>) =
+        leases.iter().filter_map(|&lease| facts.lease(lease)).partition(LeaseView::is_large);
+    let mut names: Vec<&'a [u8]> = small.iter().flat_map(LeaseView::holds).map(|lock| lock.name()).collect();
     // The one that others wait for goes first.
     if let Some(at) = names.iter().position(|name| *name == own) {
         names[..=at].rotate_right(1);
-    } else if !own.is_empty() && leases.is_empty() {
+    } else if !own.is_empty() && (leases.is_empty() || !large.is_empty()) {
         names.push(own);
     }
     match names[..] {

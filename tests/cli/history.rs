@@ -52,6 +52,24 @@ fn a_released_holder_is_one_handoff_to_the_next() {
 }
 
 #[test]
+fn a_name_that_is_one_locks_and_anothers_as_printed_has_to_be_told_apart() {
+    let Some(version) = newest("history: a name of two locks") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    let (literal, raw) = (r"/s/a\x1bb", "/s/a\u{1b}b");
+    store.join(raw, 0xc1, 120);
+    let ended = on(&cluster, ["history", literal, "-w", "json"]).run().expect(0);
+    assert!(ended.text().contains(r#""lock":"/s/a\u001bb""#), "it may be given as it is printed: {}", ended.text());
+    store.join(literal, 0xc2, 120);
+    let ended = on(&cluster, ["history", literal]).run().expect(3);
+    assert_eq!(ended.text(), "");
+    assert!(ended.stderr.contains("is the name of one lock and how that of another is printed"), "{}", ended.stderr);
+    let hex = "2f732f615c78316262";
+    let document = json_on(&cluster, ["history", "--hex", hex]);
+    assert_eq!(document["holders"][0]["key"], format!("{hex}2f6332"));
+}
+
+#[test]
 fn what_is_compacted_and_what_is_not_there_is_said() {
     let Some(version) = newest("history: what is compacted") else { return };
     let cluster = version.cluster().start();

@@ -43,6 +43,17 @@ fn nothing_that_may_be_read_is_an_error() {
 }
 
 #[test]
+fn a_recording_of_what_may_not_be_read_is_an_error() {
+    let Some(cluster) = guarded("rights: a recording of nothing") else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("nothing.jsonl");
+    let file = file.to_str().unwrap();
+    let arguments = ["--user", "ann:annpw", "--prefix", "/secret/", "record", file, "--for", "1s"];
+    let ended = on(&cluster, arguments).run().expect(1);
+    assert!(ended.stderr.contains("prefix /secret/ may not be read by user ann"), "{}", ended.stderr);
+}
+
+#[test]
 fn show_finds_a_lock_whose_directory_may_not_be_read() {
     let Some(cluster) = guarded("rights: show finds a lock") else { return };
     let document = on(&cluster, ["--user", "ann:annpw", "show", "/open/a", "-w", "json"]).json();

@@ -221,7 +221,7 @@ fn a_recording_that_stops_says_so_on_the_screen_and_at_the_shell() {
     }
     tui.shows("stopped: File too large");
     tui.keys("q");
-    tui.ends();
+    assert_eq!(tui.ends(), 6, "a file could not be written");
     let text = tui.look(vt100::Screen::contents).replace('\n', "");
     assert!(text.contains("limited.jsonl stopped: File too large"), "{text}");
 }
