@@ -65,7 +65,7 @@ fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
     let keys = lease.key_count();
     // Before anything was read, nobody knows whether it has keys.
     let unread = keys == 0 && !facts.link.listed && facts.leases().polled_at(lease.id).is_none();
-    let count = grouped(i64::try_from(keys).unwrap_or(i64::MAX));
+    let count = grouped(keys);
     Row {
         target: Some(Target::Lease(lease.id)),
         ..Row::new(vec![
@@ -121,7 +121,7 @@ fn large_cell<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Cell<'a> {
     let form = |columns: usize| {
         Line::from(vec![
             theme.key(text::named(key.key()), columns, Role::Muted),
-            theme.span(format!(" +{}", grouped(i64::try_from(more).unwrap_or(i64::MAX))), Role::Muted),
+            theme.span(format!(" +{}", grouped(more)), Role::Muted),
         ])
     };
     Cell::Forms([60, 40, 30, 24, 18, 12].map(form).into())

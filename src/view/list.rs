@@ -39,12 +39,11 @@ impl<'a> List<'a> {
 
 /// A list's title: `Leases 31`, or `Leases 3/31 /web` behind a filter.
 pub fn title<'a>(what: &'static str, shown: usize, total: usize, filter: &str, theme: &Theme) -> Line<'a> {
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
     let mut spans = vec![theme.span(lang::text(what), Role::Title)];
     if filter.is_empty() {
-        spans.push(theme.span(format!(" {}", count(shown)), Role::Text));
+        spans.push(theme.span(format!(" {}", grouped(shown)), Role::Text));
     } else {
-        spans.push(theme.span(format!(" {}/{}", count(shown), count(total)), Role::Text));
+        spans.push(theme.span(format!(" {}/{}", grouped(shown), grouped(total)), Role::Text));
         spans.push(theme.span(format!(" /{}", escape_text(filter)), Role::Warning));
     }
     Line::from(spans)
@@ -55,6 +54,5 @@ pub fn position(window: &Range<usize>, len: usize) -> String {
     if window.len() >= len {
         return String::new();
     }
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    say!("{first}-{last} of {all}", first = count(window.start + 1), last = count(window.end), all = count(len))
+    say!("{first}-{last} of {all}", first = grouped(window.start + 1), last = grouped(window.end), all = grouped(len))
 }

@@ -248,7 +248,7 @@ impl Locks<'_> {
         let free = if self.filter.is_empty() { self.free } else { 0 };
         let mut line = title(what, self.rows.len() - free, self.total, self.filter, theme);
         if free > 0 {
-            let count = grouped(i64::try_from(free).unwrap_or(i64::MAX));
+            let count = grouped(free);
             line.push_span(theme.span(say!(", {count} free", count), Role::Muted));
         }
         line

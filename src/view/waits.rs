@@ -128,7 +128,7 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
             ]
         }
         WaitWhat::Fold { count, is_open } => {
-            let count = grouped_usize(*count);
+            let count = grouped(*count);
             let form =
                 |text: String| Line::from(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted));
             let forms = if *is_open {
@@ -247,11 +247,7 @@ fn behind_cell<'a>(behind: usize, theme: &Theme) -> Cell<'a> {
     if behind == 0 {
         return Cell::span(theme.span("-", Role::Muted));
     }
-    Cell::new(grouped_usize(behind))
-}
-
-fn grouped_usize(number: usize) -> String {
-    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+    Cell::new(grouped(behind))
 }
 
 fn age(since: Option<Since>, now: Timestamp) -> String {

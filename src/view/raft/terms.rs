@@ -60,7 +60,7 @@ fn row<'a>(picture: &RaftPicture, record: &TermRecord, theme: &Theme) -> Row<'a>
         (None, _) => (theme.span(say!("nobody"), Role::Warning), theme.span("-", Role::Muted)),
     };
     let mut cells = vec![
-        Cell::new(grouped(i64::try_from(record.term.0).unwrap_or(i64::MAX))),
+        Cell::new(grouped(record.term.0)),
         Cell::new(cluster_clock(record.began)),
         Cell::span(leader),
         Cell::span(led),

@@ -50,7 +50,7 @@ fn said(value: &Value) -> Cow<'_, str> {
         }
         Value::Lease(lease) => lease.to_string().into(),
         Value::Revision(revision) => grouped(revision.0).into(),
-        Value::Term(term) => grouped(i64::try_from(term.0).unwrap_or(i64::MAX)).into(),
+        Value::Term(term) => grouped(term.0).into(),
         Value::Length(length) => duration(whole(*length)).into(),
         Value::Count(number, noun) => quantity(*number, noun).into(),
         Value::Number(number) => grouped(*number).into(),
