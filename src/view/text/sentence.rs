@@ -141,7 +141,7 @@ mod tests {
             .with("locks", Value::Circle(keys));
         assert_eq!(sentence(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
         lang::within(Lang::Chinese, || {
-            assert_eq!(sentence(&circle), "5 个客户端互相等成一圈：a -> b -> c -> 还有 2 -> a");
+            assert_eq!(sentence(&circle), "5 个客户端循环等待：a -> b -> c -> 还有 2 -> a");
             assert_eq!(in_english(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
         });
     }
