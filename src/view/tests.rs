@@ -380,6 +380,15 @@ fn what_may_be_read_again_is_denied_no_more() {
 }
 
 #[test]
+fn on_the_smallest_screen_nothing_is_written_below_the_members() {
+    let mut cluster = sample();
+    cluster.press("3", 60, 16);
+    let status = cluster.draw(60, 16, &plain()).lines()[14].clone();
+    cluster.press("4", 60, 16);
+    assert_eq!(cluster.draw(60, 16, &plain()).lines()[14], status);
+}
+
+#[test]
 fn the_history_keeps_a_row_of_its_own_when_much_is_wrong() {
     let mut cluster = Cluster::connected();
     let stuck = |(at, revision): (u8, i64)| {
