@@ -320,6 +320,45 @@ fn chinese_is_set_as_chinese_is() {
     assert!(ill.is_empty(), "{ill:#?}");
 }
 
+/// A line of a document without where its links lead and what makes letters bold.
+fn shown(line: &str) -> String {
+    let mut parts = line.split("](");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    shown.replace("![", "").replace(['*', '[', ']'], "")
+}
+
+#[test]
+fn chinese_documents_are_set_as_chinese_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let demo = fs::read_dir(root.join("demo")).unwrap().map(|file| file.unwrap().path());
+    let is_chinese = |path: &std::path::PathBuf| path.to_string_lossy().ends_with(".zh-CN.md");
+    let documents: Vec<_> = demo.chain([root.join("README.zh-CN.md")]).filter(is_chinese).collect();
+    assert_eq!(documents.len(), 4, "{documents:?}");
+    let mut ill = Vec::new();
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        let (mut is_code, mut before) = (false, String::new());
+        for line in text.lines() {
+            is_code ^= line.starts_with("```");
+            let shown = shown(line);
+            if !is_code {
+                ill.extend(
+                    ill_set(&shown).into_iter().filter(|pair| !pair.contains(' ')).map(|pair| (pair, shown.clone())),
+                );
+                // A line break is shown as a space.
+                if !before.is_ascii() && shown.starts_with(|sign: char| !sign.is_ascii()) && !before.starts_with('#') {
+                    ill.push(("line break".into(), shown.clone()));
+                }
+            }
+            before = shown;
+        }
+    }
+    assert!(ill.is_empty(), "{ill:#?}");
+}
+
 #[test]
 fn ill_set_chinese_is_noticed() {
     for (text, ill) in [
