@@ -175,6 +175,12 @@ impl ClientIx {
 }
 
 impl<'a> WaitFor<'a> {
+    /// Whether somebody may wait for what others hold while others wait for them, or for themselves.
+    /// Where this says no there is no circle; it costs much less than the graph.
+    pub fn can_close(facts: &Facts) -> bool {
+        scan::can_close(facts)
+    }
+
     /// Who waits for whom by these facts.
     pub fn of(facts: &'a Facts) -> Self {
         let mut graph = scan::scan(facts);

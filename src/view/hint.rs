@@ -188,7 +188,7 @@ mod tests {
                 assert_eq!(english_left(lang::text(text), &[]), Vec::<String>::new());
             }
             let text = drawn(80, 20, true, &plain()).0.text();
-            assert!(text.contains("╭ 演示 ") && text.contains("k 杀掉它：不释放锁"), "{text}");
+            assert!(text.contains("╭ 演示 ") && text.contains("k 杀死它：不释放锁"), "{text}");
         });
     }
 

@@ -69,6 +69,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     }
     let (changes_area, note_area) = bottom(rest, u16::from(rest.height > 4));
     draw_changes(canvas, changes_area, facts);
+    if note_area.height == 0 {
+        return;
+    }
     let note = match facts.raft.as_deref().map(|picture| picture.told) {
         Some(Told::All) => TOLD,
         Some(Told::Status) => PLAYED,

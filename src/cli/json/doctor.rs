@@ -111,6 +111,7 @@ impl Told<'_> {
                 Value::Keys(keys) | Value::Circle(keys) => {
                     map.serialize_entry(name, &Each(|| keys.iter().map(|key| self.style.text(key))))?;
                 }
+                Value::List(_) => map.serialize_entry(name, &value.to_string())?,
                 Value::Lease(lease) => map.serialize_entry(name, &Hex::Lease(*lease))?,
                 Value::Revision(revision) => map.serialize_entry(name, revision)?,
                 Value::Term(term) => map.serialize_entry(name, &term.0)?,

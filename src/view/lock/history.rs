@@ -42,6 +42,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
         Panel::new(theme.span(say!("History"), Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::History, inner.height, entries.len());
+    if inner.height == 0 {
+        return;
+    }
     if entries.is_empty() {
         let columns = inner.width.saturating_sub(1);
         canvas.text(inner.x + 1, inner.y, columns, say!("no change of hands seen yet"), Role::Muted);

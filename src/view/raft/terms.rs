@@ -16,7 +16,8 @@ use crate::view::widget::table::{Cell, Column, Row, table};
 const COLUMNS: [Column; 5] = [
     Column::new("TERM").right(),
     Column::new("BEGAN").right().drop(1),
-    Column::new("LEADER").at_least(9),
+    // That nobody led is ten columns in Chinese.
+    Column::new("LEADER").at_least(10),
     Column::new("LED FOR").right().drop(2),
     Column::new("VOTES").at_least(8).fills(),
 ];
