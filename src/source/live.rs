@@ -20,6 +20,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::beat::Beat;
 use super::memory::Memory;
 use super::out::{Out, Stopped};
 use super::session::{End, Session};
@@ -116,7 +117,7 @@ pub async fn run(
     // Of its own, so that the tasks also end when nobody reads any more.
     let stop = shutdown.child_token();
     let asked = asked.into();
-    let out = Out { channel: observations, clock, shutdown: stop.clone() };
+    let out = Out { channel: observations, clock, shutdown: stop.clone(), beat: Beat::start() };
     let (contact_in, contact) = watch::channel(None);
     let (leadership_in, leadership) = watch::channel(Leadership::default());
     let (wish_in, wish) = watch::channel(Wish { life: None, ranges: watching.ranges() });
