@@ -80,7 +80,7 @@ impl Client {
         let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
         let words = target.last_words();
         let (endpoint, user, pulse) = (target.endpoint, OnceLock::new(), Pulse::new(returned));
-        let shared = Shared { endpoint, words, user, etcd, kv, watch, pulse };
+        let shared = Shared { endpoint, user, words, etcd, kv, watch, pulse };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 
