@@ -49,6 +49,6 @@ mod tests {
         assert_eq!(beat.after(at(2_251), BEAT), at(4_000));
         assert_eq!(beat.after(at(4_000), BEAT), at(6_000), "this one is there already");
         assert_eq!(beat.after(at(700), Duration::from_millis(500)), at(1_000), "a quicker one");
-        assert_eq!(beat.after(at(700), Duration::from_secs(60)), at(2_000), "none is slower");
+        assert_eq!(beat.after(at(700), Duration::from_mins(1)), at(2_000), "none is slower");
     }
 }
