@@ -7,6 +7,7 @@
 //! ```
 
 mod appearance;
+mod awaited;
 mod beside;
 pub mod clock;
 mod embedded;

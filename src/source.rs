@@ -19,6 +19,7 @@
 //!   kept with several watches is told in [`sequence`].
 
 mod agree;
+mod beat;
 mod cover;
 mod discover;
 mod fill;

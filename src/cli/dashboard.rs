@@ -7,11 +7,13 @@ use super::{reading, wait};
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
-/// Threads beside the one that draws: the cluster is listened to while a frame is made. A second
+/// Threads beside the one that draws, where there is more than a cluster to listen to. A second
 /// one would be woken up with the first for every answer that comes.
 const THREADS: usize = 1;
 
-/// Shows the dashboard until it is left. Nobody may hold the lock of standard output
+/// Shows the dashboard until it is left. One thread listens to the cluster and draws: what comes
+/// while a frame is made is taken in after that in any case, and to wake another thread for each
+/// answer costs more than the answer. Nobody may hold the lock of standard output
 /// meanwhile: the terminal is asked things through it.
 ///
 /// # Errors
@@ -19,13 +21,20 @@ const THREADS: usize = 1;
 pub fn run(config: Config) -> Result<(), Failure> {
     // A file that cannot be read will not be there at the next try either.
     reading::pool(&config)?;
-    on_threads(runtime::dashboard(config, None, None))
+    show(&mut Builder::new_current_thread(), runtime::dashboard(config, None, None))
 }
 
-/// Runs what shows the dashboard, and says how it ended.
+/// Runs what shows the dashboard beside something else that goes on, and says how it ended.
 pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
+    show(Builder::new_multi_thread().worker_threads(THREADS), shown)
+}
+
+fn show<E: Into<Failure>>(
+    runtime: &mut Builder,
+    shown: impl Future<Output = Result<ExitReason, E>>,
+) -> Result<(), Failure> {
     let shown = async { shown.await.map_err(Into::into) };
-    match wait::block_on(Builder::new_multi_thread().worker_threads(THREADS), shown)? {
+    match wait::block_on(runtime, shown)? {
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
         ExitReason::Unknown => Err(Failure::Unknown),

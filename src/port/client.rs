@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use etcd_client::proto::PbTxnOpResponse;
 use etcd_client::{Channel, ConnectOptions, KvClient, WatchClient};
+use tokio::sync::watch;
 use tokio::time::Instant;
 use tower::util::BoxCloneSyncService;
 
@@ -53,7 +54,7 @@ impl Client {
     /// When a file for TLS cannot be used, nobody answers in time, or the login is refused. A
     /// server that accepts connections and then stays silent is noticed by the first call only.
     pub async fn connect(endpoint: &str, connection: &Connection) -> Result<Self, PortError> {
-        let client = Self::open(endpoint, connection).await?;
+        let client = Self::open(endpoint, connection, watch::channel(()).0).await?;
         if let Some(user) = &connection.user {
             client.log_in(user).await?;
         }
@@ -61,8 +62,12 @@ impl Client {
     }
 
     /// Connects to `endpoint` as nobody: enough to ask a member who it is, before a password is
-    /// sent to it.
-    pub(super) async fn open(endpoint: &str, connection: &Connection) -> Result<Self, PortError> {
+    /// sent to it. `returned` is told when the member can be used again after it could not.
+    pub(super) async fn open(
+        endpoint: &str,
+        connection: &Connection,
+        returned: watch::Sender<()>,
+    ) -> Result<Self, PortError> {
         let target = Target::new(endpoint, connection)?;
         let channel = WatchesNeedLeader(target.connect(connection).await?);
         let channel = Channel::Custom(BoxCloneSyncService::new(channel));
@@ -74,8 +79,8 @@ impl Client {
         let kv = etcd.kv_client().max_decoding_message_size(LARGEST_MESSAGE);
         let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
         let words = target.last_words();
-        let shared =
-            Shared { endpoint: target.endpoint, words, user: OnceLock::new(), etcd, kv, watch, pulse: Pulse::new() };
+        let (endpoint, user, pulse) = (target.endpoint, OnceLock::new(), Pulse::new(returned));
+        let shared = Shared { endpoint, user, words, etcd, kv, watch, pulse };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 

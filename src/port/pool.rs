@@ -12,6 +12,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::{Client, Etcd, Header, PortError};
@@ -31,6 +32,7 @@ pub struct Pool {
 struct Shared {
     connection: Connection,
     state: Mutex<State>,
+    returned: watch::Sender<()>,
 }
 
 #[derive(Default)]
@@ -87,12 +89,19 @@ pub struct Failed {
 impl Pool {
     /// The pool of these settings; connects to nothing yet.
     pub fn new(connection: Connection) -> Self {
-        Self { shared: Arc::new(Shared { connection, state: Mutex::default() }) }
+        let returned = watch::channel(()).0;
+        Self { shared: Arc::new(Shared { connection, state: Mutex::default(), returned }) }
     }
 
     /// The settings.
     pub fn settings(&self) -> &Connection {
         &self.shared.connection
+    }
+
+    /// Changes whenever a member that did not answer answers again, or one that knew no leader knows
+    /// one, to whoever asked it: whoever waits for the next try need not wait any longer.
+    pub fn returned(&self) -> watch::Receiver<()> {
+        self.shared.returned.subscribe()
     }
 
     /// Connects to the first endpoint that answers and has a leader, and logs in. When none
@@ -214,12 +223,16 @@ impl Pool {
 
     /// Connects to an endpoint, asks who it is and, if it has a leader, logs in.
     async fn greet(&self, endpoint: String) -> Result<(Client, Header, Option<Status>), PortError> {
-        let client = Client::open(&endpoint, &self.shared.connection).await?;
+        let client = self.open(&endpoint).await?;
         let (header, status) = self.introduce(&client).await?;
         if !leaderless(status.as_ref()) {
             self.log_in(&client).await?;
         }
         Ok((client, header, status))
+    }
+
+    async fn open(&self, endpoint: &str) -> Result<Client, PortError> {
+        Client::open(endpoint, &self.shared.connection, self.shared.returned.clone()).await
     }
 
     /// Asks a member who it is, before a password is sent to it. Newer etcds tell only those who
@@ -251,7 +264,7 @@ impl Pool {
         let open = self.state().clients.get(&endpoint).cloned();
         let client = match open {
             Some(client) => client,
-            None => Client::open(&endpoint, &self.shared.connection).await?,
+            None => self.open(&endpoint).await?,
         };
         let (header, status) = self.introduce(&client).await?;
         if header.member != member.id {
@@ -351,9 +364,9 @@ mod tests {
         let urls: Vec<_> =
             listening.iter().map(|listener| format!("http://{}", listener.local_addr().unwrap())).collect();
         let settings = Connection { endpoints: urls[..1].to_vec(), ..Connection::default() };
-        let pool = Pool::new(settings.clone());
+        let pool = Pool::new(settings);
         for (id, url) in (1..).zip(&urls) {
-            let client = Client::open(url, &settings).await.unwrap();
+            let client = pool.open(url).await.unwrap();
             pool.state().routes.insert(MemberId(id), url.clone());
             pool.state().clients.insert(url.clone(), client);
         }

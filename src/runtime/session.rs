@@ -13,6 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use tracing::debug;
 
 use super::appearance::Appearance;
+use super::awaited::Awaited;
 use super::beside::Beside;
 use super::clock::Clock;
 use super::journal::{self, Journal, Line};
@@ -66,6 +67,8 @@ pub struct Session {
     hits: Hits,
     journal: Journal,
     drawn: Drawn,
+    /// The leases that were asked and have not all answered.
+    awaited: Awaited,
     ticked: Instant,
     /// Whether observations were left waiting to look at hands.
     busy: bool,
@@ -120,6 +123,7 @@ impl Session {
             hits: Hits::default(),
             journal: Journal::default(),
             drawn: Drawn { at: Timestamp::default(), instant: long_ago, version: None },
+            awaited: Awaited::default(),
             ticked: long_ago,
             busy: false,
         }
@@ -292,7 +296,10 @@ impl Session {
         if self.drawn.version != Some(self.model.version()) {
             return Some(earliest);
         }
-        self.model.next_frame(self.drawn.at).and_then(|at| self.instant(at)).map(|at| at.max(earliest))
+        self.model
+            .next_frame(self.drawn.at)
+            .and_then(|at| self.instant(at))
+            .map(|at| self.awaited.defer(at.max(earliest)))
     }
 
     fn may_draw(&self) -> bool {
@@ -362,6 +369,9 @@ impl Session {
         let mut next = Some(first);
         while let Some(observed) = next {
             self.taping.take(&observed, &mut self.model);
+            if matches!(observed.what, Observation::LeasesPolled(_)) {
+                self.awaited.answered();
+            }
             take_one(&mut self.journal, &mut self.model, observed);
             if Instant::now() >= until {
                 break;
@@ -461,11 +471,13 @@ impl Session {
         Ok(())
     }
 
-    fn poll(&self, leases: Vec<LeaseId>) {
+    fn poll(&mut self, leases: Vec<LeaseId>) {
         // When the source is gone the loop learns it from the observations. When it is still
         // at the bursts before, these leases wait for their next turn.
-        if let Err(TrySendError::Full(leases)) = self.wires.polls.try_send(leases) {
-            debug!(leases = leases.len(), "a burst of lease polls is left out");
+        match self.wires.polls.try_send(leases) {
+            Ok(()) => self.awaited.ask(Instant::now()),
+            Err(TrySendError::Full(leases)) => debug!(leases = leases.len(), "a burst of lease polls is left out"),
+            Err(TrySendError::Closed(_)) => {}
         }
     }
 }

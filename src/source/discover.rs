@@ -17,7 +17,7 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::{BoxStream, iter};
 use tokio::sync::{mpsc, watch};
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::cover::{Cover, KUBERNETES_LEASES};
 use super::live::{Contact, Wish};
@@ -140,7 +140,7 @@ impl Search {
             }
             tokio::select! {
                 changed = contact.changed() => if changed.is_err() { std::future::pending().await },
-                () = sleep(rest) => {}
+                () = sleep_until(self.out.beat.near(Instant::now() + rest)) => {}
             }
         }
     }

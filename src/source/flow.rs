@@ -28,7 +28,7 @@ const ASIDE: usize = 50_000;
 /// So many changes at most go out together when more are there already.
 const TOGETHER: usize = 1_000;
 /// How often the server is asked how far it told.
-const PROGRESS_EVERY: Duration = Duration::from_secs(5);
+const PROGRESS_EVERY: Duration = Duration::from_secs(6);
 /// How often while changes wait for the answer. An answer costs the server as much as a small
 /// change, so not for each of those.
 const PROGRESS_SOON: Duration = Duration::from_millis(5);
@@ -58,7 +58,7 @@ impl Session<'_> {
     /// Tells what comes until the connection is lost or other watches are needed.
     pub(super) async fn flow(&mut self, mut open: Open, heartbeat: &mut Heartbeat) -> Result<Reopen, Cut> {
         let now = Instant::now();
-        let next_look = now + PROGRESS_EVERY;
+        let next_look = self.out.beat.near(now + PROGRESS_EVERY);
         let mut course = Course { last_ask: now, next_look, settling: None, for_nobody: 0, for_us: 0, pending: 0 };
         if open.lister.is_none() {
             self.put_back(&mut open, &mut course).await?;
@@ -70,7 +70,11 @@ impl Session<'_> {
             if open.lister.is_none() {
                 self.tell_ready(&mut open).await?;
             }
-            let ask = if open.sequencer.wants_progress() { PROGRESS_SOON } else { PROGRESS_EVERY };
+            let ask = if open.sequencer.wants_progress() {
+                course.last_ask + PROGRESS_SOON
+            } else {
+                self.out.beat.near(course.last_ask + PROGRESS_EVERY)
+            };
             let wake = open.sequencer.wake().filter(|_| open.lister.is_none());
             tokio::select! {
                 // Rare things first, so that a stream that never pauses does not keep them out;
@@ -83,7 +87,7 @@ impl Session<'_> {
                         return Ok(Reopen::Wish);
                     }
                 }
-                () = sleep_until(course.last_ask + ask), if self.progress_is_reliable && open.lister.is_none() => {
+                () = sleep_until(ask), if self.progress_is_reliable && open.lister.is_none() => {
                     if let Some(stream) = &mut open.stream {
                         // A server that takes no questions is not waited for; the heartbeat
                         // finds out what is wrong with it.
@@ -272,7 +276,7 @@ impl Session<'_> {
     /// Looks at the flow from time to time; whether other watches are better.
     fn look(&mut self, open: &mut Open, course: &mut Course) -> bool {
         let now = Instant::now();
-        course.next_look = now + PROGRESS_EVERY;
+        course.next_look = self.out.beat.near(now + PROGRESS_EVERY);
         let (for_nobody, for_us) = (mem::take(&mut course.for_nobody), mem::take(&mut course.for_us));
         if for_nobody > TOO_MUCH_ELSE && for_nobody / 10 > for_us && self.memory.ranges.len() > 1 {
             self.memory.no_hull = true;

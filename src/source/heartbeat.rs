@@ -9,6 +9,7 @@ use std::future::pending;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep_until};
 
+use super::beat::Beat;
 use crate::config::Connection;
 use crate::port::{Client, Etcd, PortError};
 
@@ -22,21 +23,23 @@ pub(super) struct Heartbeat {
 impl Heartbeat {
     /// Asks after as much silence as idle connections are pinged after by these settings, and
     /// waits for an answer as long as for that of a ping.
-    pub fn start(client: &Client, settings: &Connection) -> Self {
+    pub fn start(client: &Client, settings: &Connection, beat: Beat) -> Self {
         let (silence, patience) = (settings.keepalive_time, settings.keepalive_timeout);
         // Who is asked this often by others is left to them; it is not waited for any longer.
         let grace = (silence / 8).min(patience / 2);
-        let client = client.with_deadline(patience.saturating_sub(grace));
+        let client = client.clone();
         let task = tokio::spawn(async move {
             let mut asked = Instant::now();
             loop {
-                let next = client.heard_at().max(asked) + silence + grace;
-                if next > Instant::now() {
-                    sleep_until(next).await;
+                let heard = client.heard_at().max(asked);
+                let (now, due) = (Instant::now(), heard + silence + grace);
+                if due > now {
+                    sleep_until(beat.after(due, silence)).await;
                     continue;
                 }
-                if let Err(error @ (PortError::Deadline { .. } | PortError::Unreachable { .. })) = client.status().await
-                {
+                let waited = (now - heard).saturating_sub(silence);
+                let rest = client.with_deadline(patience.saturating_sub(waited).max(patience / 2));
+                if let Err(error @ (PortError::Deadline { .. } | PortError::Unreachable { .. })) = rest.status().await {
                     return error;
                 }
                 asked = Instant::now();

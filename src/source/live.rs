@@ -6,17 +6,21 @@
 //! connecting ┤                                                         │ lost
 //!            └ failed ► wait ► connecting ◄────────────────────────────┘
 //! ```
+//! The waits grow, but a member that is found to be back, by whichever task, ends the wait.
+//!
 //! Losing a connection is a state, not an error: [`run`] ends only when it is told to, or when
 //! nobody reads what it says.
 
 use std::convert::Infallible;
+use std::future::pending;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, sleep_until};
 use tokio_util::sync::CancellationToken;
 
+use super::beat::Beat;
 use super::memory::Memory;
 use super::out::{Out, Stopped};
 use super::session::{End, Session};
@@ -29,6 +33,9 @@ use crate::port::{Client, Clock, Pool};
 const FIRST_WAIT: Duration = Duration::from_millis(100);
 /// The longest wait between two tries.
 const LONGEST_WAIT: Duration = Duration::from_secs(5);
+/// A member that can be used again is tried at once, but not more often than this: one that comes
+/// and goes is not asked without pause.
+const AT_ONCE_EVERY: Duration = Duration::from_millis(500);
 /// A connection that lived this long has worked: the next try counts as a first one.
 const WORKED: Duration = Duration::from_secs(5);
 
@@ -110,7 +117,7 @@ pub async fn run(
     // Of its own, so that the tasks also end when nobody reads any more.
     let stop = shutdown.child_token();
     let asked = asked.into();
-    let out = Out { channel: observations, clock, shutdown: stop.clone() };
+    let out = Out { channel: observations, clock, shutdown: stop.clone(), beat: Beat::start() };
     let (contact_in, contact) = watch::channel(None);
     let (leadership_in, leadership) = watch::channel(Leadership::default());
     let (wish_in, wish) = watch::channel(Wish { life: None, ranges: watching.ranges() });
@@ -149,7 +156,10 @@ impl Link {
         let mut memory = Memory::default();
         let mut last: Option<String> = None;
         let mut attempt = 0;
+        let mut waiting = Waiting { returned: self.pool.returned(), cut: None };
         loop {
+            // Whatever comes back from here on may have come too late for this try.
+            waiting.returned.mark_unchanged();
             let connecting = self.pool.connect_any_but(last.as_deref());
             let why = match self.out.unless_stopped(connecting).await? {
                 Err(failed) => failed.into_iter().map(EndpointError::from).collect(),
@@ -183,7 +193,32 @@ impl Link {
             let wait = wait_before(attempt, last.is_some());
             let next_at = self.out.clock.now() + Millis::from(wait);
             self.out.tell(Observation::Link(LinkState::Retrying { attempt, next_at, why })).await?;
-            self.out.unless_stopped(sleep(wait)).await?;
+            self.out.unless_stopped(waiting.wait(wait)).await?;
+        }
+    }
+}
+
+/// Waits between two tries.
+struct Waiting {
+    /// Changes when a member can be used again.
+    returned: watch::Receiver<()>,
+    /// When that last ended a wait.
+    cut: Option<Instant>,
+}
+
+impl Waiting {
+    /// Waits so long, or until a member has returned.
+    async fn wait(&mut self, length: Duration) {
+        let soonest = self.cut.map_or_else(Instant::now, |cut| cut + AT_ONCE_EVERY);
+        let returned = async {
+            sleep_until(soonest).await;
+            if self.returned.changed().await.is_err() {
+                pending::<()>().await;
+            }
+        };
+        tokio::select! {
+            () = sleep(length) => {}
+            () = returned => self.cut = Some(Instant::now()),
         }
     }
 }
@@ -210,6 +245,22 @@ mod tests {
         assert_eq!((known.term, known.leader), (Term(0), None));
         assert!(known.learn(&says(2, 2)));
         assert_eq!(known.leader, Some(MemberId(2)));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_member_that_returned_is_not_waited_for_but_one_that_comes_and_goes_is() {
+        let (member, returned) = watch::channel(());
+        let mut waiting = Waiting { returned, cut: None };
+        let mut waits = Vec::new();
+        for returns in [false, true, true, false] {
+            if returns {
+                member.send_replace(());
+            }
+            let start = Instant::now();
+            waiting.wait(LONGEST_WAIT).await;
+            waits.push(start.elapsed());
+        }
+        assert_eq!(waits, [LONGEST_WAIT, Duration::ZERO, AT_ONCE_EVERY, LONGEST_WAIT]);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, interval, sleep_until, timeout};
+use tokio::time::{Instant, sleep_until, timeout};
 
 use super::live::{Contact, Leadership};
 use super::out::{Out, Stopped};
@@ -19,7 +19,7 @@ const STATUS_EVERY: Duration = Duration::from_secs(1);
 /// How often when it has nothing new to say.
 const CALM_STATUS_EVERY: Duration = Duration::from_secs(2);
 /// How often it is asked who the members are.
-const MEMBERS_EVERY: Duration = Duration::from_secs(5);
+const MEMBERS_EVERY: Duration = Duration::from_secs(6);
 
 /// How long a member may take, connecting included.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -57,11 +57,15 @@ impl Poller {
 
     async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Stopped> {
         let (answers_in, mut answers) = mpsc::channel(16);
-        let mut ask_members = interval(MEMBERS_EVERY);
+        let beat = self.out.beat;
+        let mut ask_members = Instant::now();
         loop {
             tokio::select! {
                 Some((member, answer)) = answers.recv() => self.answered(member, answer).await?,
-                _ = ask_members.tick() => self.ask_members(&contact, &answers_in).await?,
+                () = sleep_until(ask_members) => {
+                    ask_members = beat.near(Instant::now() + MEMBERS_EVERY);
+                    self.ask_members(&contact, &answers_in).await?;
+                }
                 Ok(()) = contact.changed() => self.ask_members(&contact, &answers_in).await?,
             }
         }
@@ -87,7 +91,7 @@ impl Poller {
         self.pool.learn(&members);
         self.tasks.shutdown().await;
         for member in &members {
-            let (pool, member, answers) = (self.pool.clone(), member.clone(), answers.clone());
+            let (pool, member, answers, beat) = (self.pool.clone(), member.clone(), answers.clone(), self.out.beat);
             self.tasks.spawn(async move {
                 let mut last = None;
                 loop {
@@ -96,7 +100,7 @@ impl Poller {
                     let said = without_latency(&answer);
                     let calm = last.as_ref() == Some(&said);
                     last = Some(said);
-                    let next = start + if calm { CALM_STATUS_EVERY } else { STATUS_EVERY };
+                    let next = if calm { beat.near(start + CALM_STATUS_EVERY) } else { start + STATUS_EVERY };
                     if answers.send((member.id, answer)).await.is_err() {
                         return;
                     }

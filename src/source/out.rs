@@ -3,6 +3,7 @@
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
 
+use super::beat::Beat;
 use crate::event::{Observation, Stamped};
 use crate::port::Clock;
 
@@ -13,6 +14,8 @@ pub(super) struct Out {
     pub channel: mpsc::Sender<Stamped<Observation>>,
     pub clock: Clock,
     pub shutdown: CancellationToken,
+    /// When that is done which is done from time to time.
+    pub beat: Beat,
 }
 
 /// Nobody reads any more, or the source is to stop.

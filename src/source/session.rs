@@ -135,7 +135,7 @@ impl<'a> Session<'a> {
             // A member knows a leader for a while after that is gone.
             Box::pin(quorum::prove(self.client())).await?;
         }
-        let mut heartbeat = Heartbeat::start(self.client(), self.settings);
+        let mut heartbeat = Heartbeat::start(self.client(), self.settings, self.out.beat);
         let lost = self.watch(&mut heartbeat).await;
         let (term, index) = self.client().furthest();
         self.memory.saw(term, Some(index));

@@ -4,14 +4,16 @@
 use std::time::Duration;
 
 use lockscope::config::Connection;
-use lockscope::domain::{Alarm, AlarmKind, Key, KeyRange, LeaseId};
+use lockscope::domain::{Alarm, AlarmKind, Key, KeyRange, LeaseId, Millis};
 use lockscope::event::{LinkState, Observation, WatchLoss};
 use lockscope::port::{Client, Delete, Etcd, Op, Put, Txn};
 use lockscope::source::Watching;
 use tokio::sync::oneshot;
 
 use crate::auth;
-use crate::common::{behind_proxy, client, compact, delete, fill, on_every_etcd, on_every_real_etcd, put, settings};
+use crate::common::{
+    behind_proxy, client, clock, compact, delete, fill, on_every_etcd, on_every_real_etcd, put, settings,
+};
 use crate::oneshot::raise_alarm;
 use crate::support::proxy::Proxy;
 use crate::watcher::Watcher;
@@ -212,6 +214,31 @@ fn after_a_long_gap_everything_is_read_anew_at_once() {
         assert_eq!(watcher.pages, pages + 1, "{kind}");
         assert_eq!(watcher.lost(|loss| matches!(loss, WatchLoss::Skipped { .. })), 1, "{kind}");
         watcher.check(&etcd).await;
+    });
+}
+
+#[test]
+fn a_member_that_is_back_is_read_although_the_next_try_is_seconds_away() {
+    on_every_etcd("a_member_that_is_back_is_read_although_the_next_try_is_seconds_away", async |kind| {
+        let (_cluster, proxy) = behind_proxy(&kind);
+        let mut watcher = Watcher::start(settings(&[proxy.endpoint()]), prefixes(&["/a/"]));
+        watcher.until_live().await;
+        let polled = |what: &Observation| matches!(what, Observation::Status { answer: Ok(_), .. });
+        watcher.until("a member", |watcher| watcher.seen.iter().any(polled)).await;
+        proxy.cut();
+        let next_try = |watcher: &Watcher| {
+            watcher.seen.iter().rev().find_map(|what| match what {
+                // The waits have doubled to some seconds by then, and the member is asked more often.
+                Observation::Link(LinkState::Retrying { attempt: 7.., next_at, .. }) => Some(*next_at),
+                _ => None,
+            })
+        };
+        watcher.until("a long wait", |watcher| next_try(watcher).is_some()).await;
+        proxy.open();
+        watcher.until("live", Watcher::is_live).await;
+        let late = clock().now() - next_try(&watcher).expect("it was told");
+        assert!(late < Millis(0), "{kind}: {late:?} after the wait");
+        watcher.stop().await;
     });
 }
 
