@@ -246,17 +246,18 @@ impl Cli {
 
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
-    // The context stands beside the file that it is in.
-    let [context, others @ ..] = VARIABLES;
-    let variables = others.into_iter().chain([context, ("config", CONFIG_VARIABLE)]);
-    let command = variables.fold(Cli::command(), |command, (name, variable)| {
-        command.mut_arg(name.replace('-', "_"), |arg| {
-            let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
-            arg.help(format!("{help} [env: {variable}]"))
-        })
-    });
-    // What is changed moves to the end: these, which have no variable, stay behind their neighbours.
-    ["record", "redact"].into_iter().fold(command, |command, name| command.mut_arg(name, |arg| arg))
+    Cli::command().mut_args(|arg| {
+        let Some(variable) = variable(arg.get_id().as_str()) else { return arg };
+        let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+        arg.help(format!("{help} [env: {variable}]"))
+    })
+}
+
+/// The variable of a flag, by the name of its argument.
+fn variable(argument: &str) -> Option<&'static str> {
+    let is_it = |name: &str| name.len() == argument.len() && name.replace('-', "_") == argument;
+    let variables = VARIABLES.into_iter().chain([("config", CONFIG_VARIABLE)]);
+    variables.into_iter().find(|(name, _)| is_it(name)).map(|(_, variable)| variable)
 }
 
 #[cfg(test)]
