@@ -212,6 +212,45 @@ pub struct QueueFacts<'a> {
     pub digests: u32,
 }
 
+/// All that the rules go by in a group beside its name and its first member: while these stay,
+/// so does what the group is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "independent properties of a group")]
+pub struct Signs {
+    /// Whether there is one member only.
+    pub alone: bool,
+    /// Whether no member has a value.
+    pub all_empty: bool,
+    /// Whether all members but one have no value.
+    pub all_but_one_empty: bool,
+    /// Whether all values are JSON or addresses.
+    pub all_json_or_address: bool,
+    /// Whether all values are addresses.
+    pub all_addresses: bool,
+    /// Whether some value repeats its key's lease.
+    pub repeats_lease: bool,
+    /// Whether the last member is named by a lease that does not hang on it.
+    pub last_detached: bool,
+    /// Whether keys named by digests or counters lie beside it.
+    pub beside_digests: bool,
+}
+
+impl QueueFacts<'_> {
+    /// What the rules go by in it.
+    pub fn signs(&self) -> Signs {
+        Signs {
+            alone: self.members == 1,
+            all_empty: self.empty == self.members,
+            all_but_one_empty: self.empty + 1 == self.members,
+            all_json_or_address: self.json + self.addresses == self.members,
+            all_addresses: self.addresses == self.members,
+            repeats_lease: self.json_with_lease > 0,
+            last_detached: self.last_placed.shape == Shape::LeaseDetached,
+            beside_digests: self.digests > 0,
+        }
+    }
+}
+
 /// A key that stands alone, with what its neighbours tell.
 #[derive(Clone, Copy, Debug)]
 pub struct SingleFacts<'a> {

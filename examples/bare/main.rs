@@ -16,6 +16,7 @@ mod write;
 use clap::{Args, Parser, Subcommand};
 use color_eyre::Result;
 use etcd_client::Client;
+use tokio::runtime::Builder;
 
 #[derive(Parser)]
 #[command(about = "The least a program can do with etcd, to compare with")]
@@ -66,18 +67,26 @@ enum Task {
     Handoffs(handoffs::Handoffs),
 }
 
-#[tokio::main]
-async fn main() -> Result<()> {
+fn main() -> Result<()> {
     let Bare { target, task } = Bare::parse();
+    // What only reads has nothing to share among threads, and would pay for waking them.
+    let mut runtime = match task {
+        Task::List | Task::Watch => Builder::new_current_thread(),
+        _ => Builder::new_multi_thread(),
+    };
+    runtime.enable_all().build()?.block_on(run(&target, task))
+}
+
+async fn run(target: &Target, task: Task) -> Result<()> {
     match task {
-        Task::List => read::list(&target).await,
-        Task::Watch => read::watch(&target).await,
-        Task::Fill(fill) => fill.run(&target).await,
-        Task::Churn(churn) => churn.run(&target).await,
-        Task::Puts(puts) => puts.run(&target).await,
-        Task::Latency(latency) => latency.run(&target).await,
-        Task::Handover(handover) => handover.run(&target).await,
-        Task::Contend(contend) => contend.run(&target).await,
-        Task::Handoffs(handoffs) => handoffs.run(&target).await,
+        Task::List => read::list(target).await,
+        Task::Watch => read::watch(target).await,
+        Task::Fill(fill) => fill.run(target).await,
+        Task::Churn(churn) => churn.run(target).await,
+        Task::Puts(puts) => puts.run(target).await,
+        Task::Latency(latency) => latency.run(target).await,
+        Task::Handover(handover) => handover.run(target).await,
+        Task::Contend(contend) => contend.run(target).await,
+        Task::Handoffs(handoffs) => handoffs.run(target).await,
     }
 }

@@ -44,7 +44,8 @@ pub async fn list(target: &Target) -> Result<()> {
     Ok(())
 }
 
-/// Prints one line a change, and sends them on whenever a response has been read.
+/// Prints one line a change, and who is first when somebody went; sends them on whenever a
+/// response has been read.
 pub async fn watch(target: &Target) -> Result<()> {
     let mut client = target.connect().await?.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
     let mut stream =
@@ -55,14 +56,16 @@ pub async fn watch(target: &Target) -> Result<()> {
         for event in response.events() {
             let Some(kv) = event.kv() else { continue };
             let keys = locks.entry(name(kv.key()).to_vec()).or_default();
-            let what = if event.event_type() == EventType::Put {
+            if event.event_type() == EventType::Put {
                 keys.insert(kv.create_revision(), kv.key().to_vec());
-                "PUT"
+                writeln!(out, "PUT {}", kv.key().escape_ascii())?;
             } else {
                 keys.retain(|_, key| key != kv.key());
-                "DELETE"
-            };
-            writeln!(out, "{what} {}", kv.key().escape_ascii())?;
+                writeln!(out, "DELETE {}", kv.key().escape_ascii())?;
+                if let Some(first) = keys.values().next() {
+                    writeln!(out, "FIRST {}", first.escape_ascii())?;
+                }
+            }
         }
         out.flush()?;
     }

@@ -5,7 +5,7 @@
 //! values and counts, never at a TTL: programs are configured, and tests load their keys
 //! with others.
 
-use super::{Family, KeyFacts, Layout, Placement, QueueFacts, Shape, SingleFacts, ValueKind, words};
+use super::{Family, KeyFacts, Layout, Placement, QueueFacts, Shape, Signs, SingleFacts, ValueKind, words};
 use crate::domain::key::split_last;
 
 mod applications;
@@ -84,9 +84,11 @@ pub(super) fn singles() -> impl Iterator<Item = &'static SingleRow> {
     TABLE.iter().flat_map(|rows| rows.singles)
 }
 
-/// A group as the rows see it.
+/// A group as the rows see it: its name, its first member, and of the others the signs alone.
 pub(super) struct Group<'a> {
-    facts: &'a QueueFacts<'a>,
+    first: KeyFacts<'a>,
+    first_value: ValueKind,
+    signs: Signs,
     /// Its name.
     pub name: &'a [u8],
     /// The last segment of its name.
@@ -96,8 +98,15 @@ pub(super) struct Group<'a> {
 }
 
 impl<'a> Group<'a> {
-    pub(super) fn new(facts: &'a QueueFacts<'a>) -> Self {
-        Self { facts, name: facts.name, last: split_last(facts.name).1, shape: facts.first_placed.shape }
+    pub(super) fn new(facts: &QueueFacts<'a>) -> Self {
+        Self {
+            first: facts.first,
+            first_value: facts.first_placed.value,
+            signs: facts.signs(),
+            name: facts.name,
+            last: split_last(facts.name).1,
+            shape: facts.first_placed.shape,
+        }
     }
 
     /// Whether the first member is, or was, named by its own lease in hex.
@@ -108,53 +117,52 @@ impl<'a> Group<'a> {
     /// Whether the first member is, or was, named by its own lease in decimal.
     pub(super) fn by_decimal(&self) -> bool {
         let detached = self.shape == Shape::LeaseDetached;
-        self.shape == Shape::LeaseDecimal
-            || detached && split_last(self.facts.first.key).1.iter().all(u8::is_ascii_digit)
+        self.shape == Shape::LeaseDecimal || detached && split_last(self.first.key).1.iter().all(u8::is_ascii_digit)
     }
 
     /// Whether no member has a value.
     pub(super) fn all_empty(&self) -> bool {
-        self.facts.empty == self.facts.members
+        self.signs.all_empty
     }
 
     /// Whether the first member has a value and no other has: the holder wrote it after it won.
     pub(super) fn only_first_has_value(&self) -> bool {
-        self.first_value() != ValueKind::Empty && self.facts.empty + 1 == self.facts.members
+        self.first_value() != ValueKind::Empty && self.signs.all_but_one_empty
     }
 
     /// Whether there is one member only.
     pub(super) fn alone(&self) -> bool {
-        self.facts.members == 1
+        self.signs.alone
     }
 
     /// Whether all values are JSON or addresses.
     pub(super) fn all_json_or_address(&self) -> bool {
-        self.facts.json + self.facts.addresses == self.facts.members
+        self.signs.all_json_or_address
     }
 
     /// Whether all values are addresses.
     pub(super) fn all_addresses(&self) -> bool {
-        self.facts.addresses == self.facts.members
+        self.signs.all_addresses
     }
 
     /// Whether values repeat their leases.
     pub(super) fn repeats_lease(&self) -> bool {
-        self.facts.json_with_lease > 0
+        self.signs.repeats_lease
     }
 
     /// Whether first and last member are names of leases that do not hang on them.
     pub(super) fn detached(&self) -> bool {
-        self.shape == Shape::LeaseDetached && self.facts.last_placed.shape == Shape::LeaseDetached
+        self.shape == Shape::LeaseDetached && self.signs.last_detached
     }
 
     /// Whether the first member was put again after its creation.
     pub(super) fn rewritten(&self) -> bool {
-        self.facts.first.version > 1
+        self.first.version > 1
     }
 
     /// Whether keys named by digests or counters lie beside it.
     pub(super) fn beside_digests(&self) -> bool {
-        self.facts.digests > 0
+        self.signs.beside_digests
     }
 
     /// Whether the name speaks of a lock.
@@ -169,12 +177,12 @@ impl<'a> Group<'a> {
 
     /// The first member.
     pub(super) fn first(&self) -> &KeyFacts<'a> {
-        &self.facts.first
+        &self.first
     }
 
     /// The kind of the first member's value.
     pub(super) fn first_value(&self) -> ValueKind {
-        self.facts.first_placed.value
+        self.first_value
     }
 }
 

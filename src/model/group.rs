@@ -4,7 +4,9 @@
 //! for two members as for a hundred thousand.
 
 use crate::domain::{Key, Revision};
-use crate::layout::{Layout, MANY, QueueFacts, Recognised, Shape, ValueKind, looks_like_digest, recognise_queue};
+use crate::layout::{
+    Layout, MANY, QueueFacts, Recognised, Shape, Signs, ValueKind, looks_like_digest, recognise_queue,
+};
 
 use super::few::Few;
 use super::keyspace::{Entry, KeyIx, Keyspace};
@@ -42,11 +44,22 @@ pub(super) struct Group {
     pub empty_leased: Few<Place>,
     /// The lock that the members form.
     pub lock: Option<LockIx>,
+    /// What it was recognised by.
+    basis: Option<Basis>,
     counts: Counts,
     /// Whether something changed since the lock was settled.
     pub dirty: bool,
     /// Keys that came since then.
     pub arrivals: Vec<KeyIx>,
+}
+
+/// What the rules see of a group that does not go with its name: the put of the first member,
+/// and the signs of them all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Basis {
+    first: KeyIx,
+    put: Revision,
+    signs: Signs,
 }
 
 #[derive(Clone, Copy, Debug, Default)]
@@ -68,6 +81,7 @@ impl Group {
             bare: Few::None,
             empty_leased: Few::None,
             lock: None,
+            basis: None,
             counts: Counts::default(),
             dirty: false,
             arrivals: Vec::new(),
@@ -125,11 +139,14 @@ impl Group {
         set.iter().map(|(_, ix)| ix).collect()
     }
 
-    /// Says which recipe the members follow; `None` without members.
-    pub fn recognise(&self, keys: &Keyspace) -> Option<Recognised> {
-        let first = keys.get(self.members.first()?.1)?;
+    /// Says which recipe the members follow; `None` without members. What it was `known` as
+    /// stands while all that the rules see is as it was: they are many, and a queue grows and
+    /// shrinks all the time.
+    pub fn recognise(&mut self, keys: &Keyspace, known: Option<Recognised>) -> Option<Recognised> {
+        let (_, first_ix) = self.members.first()?;
+        let first = keys.get(first_ix)?;
         let last = keys.get(self.members.last()?.1)?;
-        Some(recognise_queue(&QueueFacts {
+        let facts = QueueFacts {
             name: &self.name,
             first: first.facts(),
             first_placed: first.placed,
@@ -142,7 +159,18 @@ impl Group {
             json_with_lease: self.counts.json_with_lease,
             addresses: self.counts.addresses,
             digests: self.counts.digests,
-        }))
+        };
+        let basis = Some(Basis { first: first_ix, put: first.mod_revision, signs: facts.signs() });
+        let recognised = known.filter(|_| self.basis == basis).unwrap_or_else(|| recognise_queue(&facts));
+        self.basis = basis;
+        Some(recognised)
+    }
+
+    /// The oldest place in the queue of this layout.
+    pub fn front(&self, layout: Layout) -> Option<Place> {
+        let (leased, bare) =
+            if self.foreign_queue(layout) { (self.leased.first(), self.bare.first()) } else { (None, None) };
+        self.members.first().into_iter().chain(leased).chain(bare).min()
     }
 
     /// Everything that stands in the queue of this layout, oldest first.
@@ -178,12 +206,11 @@ impl Group {
     }
 
     /// The places that hold a lock of this layout.
-    pub fn holders<'a>(&'a self, layout: Layout, keys: &'a Keyspace) -> Box<dyn Iterator<Item = Place> + 'a> {
-        match layout {
-            Layout::RwLock => Box::new(rwlock_holders(self.members.iter(), keys)),
-            Layout::Queue | Layout::Election => Box::new(self.queue(layout).take(1)),
-            _ => Box::new(self.members.iter()),
-        }
+    pub fn holders<'a>(&'a self, layout: Layout, keys: &'a Keyspace) -> impl Iterator<Item = Place> + 'a {
+        let one = matches!(layout, Layout::Queue | Layout::Election);
+        let front = if one { self.front(layout) } else { None };
+        let all = self.members.iter().take(if one { 0 } else { usize::MAX });
+        front.into_iter().chain(holding(all, layout, keys))
     }
 
     fn count(&mut self, entry: &Entry, change: impl Fn(&mut u32)) {
@@ -202,20 +229,22 @@ impl Group {
 
 /// A reader waits for the last older writer, a writer for everything older (etcd
 /// `recipes/rwmutex.go`): the oldest key holds, and if it is a reader, so do the readers
-/// right behind it.
-fn rwlock_holders<'a>(
+/// right behind it. Where nobody queues all members hold.
+fn holding<'a>(
     places: impl Iterator<Item = Place> + 'a,
+    layout: Layout,
     keys: &'a Keyspace,
 ) -> impl Iterator<Item = Place> + 'a {
     let mut reader_leads = None;
     places.take_while(move |&(_, ix)| {
-        let reads = keys.get(ix).is_some_and(|entry| entry.placed.shape == Shape::Read);
+        let reads = || keys.get(ix).is_some_and(|entry| entry.placed.shape == Shape::Read);
         match reader_leads {
+            _ if layout != Layout::RwLock => true,
             None => {
-                reader_leads = Some(reads);
+                reader_leads = Some(reads());
                 true
             }
-            Some(leads) => leads && reads,
+            Some(leads) => leads && reads(),
         }
     })
 }

@@ -100,14 +100,15 @@ impl Facts {
     }
 
     fn settle_group(&mut self, intake: Intake, ix: GroupIx, arrivals: &[KeyIx]) {
-        let Some(group) = self.groups.get(ix.0) else { return };
+        let Some(group) = self.groups.get_mut(ix.0) else { return };
         let known = group.lock;
         let members = !group.members.is_empty();
+        let former = known.and_then(|lock| self.locks.get(lock.0)).map(|lock| lock.recognised);
         // What only looked like members is plain data.
-        let recognised = group.recognise(&self.keys).filter(|known| known.layout != Layout::Data);
+        let recognised = group.recognise(&self.keys, former).filter(|known| known.layout != Layout::Data);
         // A foreign key blocks a lock for ever, also when nobody queues behind it right now.
-        let former = known.filter(|_| !members).and_then(|lock| self.locks.get(lock.0)).map(|lock| lock.recognised);
-        let blocked = former.filter(|former| former.layout.has_queue() && group.queue_len(former.layout) > 0);
+        let blocked =
+            former.filter(|former| !members && former.layout.has_queue() && group.queue_len(former.layout) > 0);
         let recognised = recognised.or(blocked);
         let Some(recognised) = recognised else {
             match known {
@@ -133,7 +134,7 @@ impl Facts {
         if let Some(lock) = self.locks.get_mut(lock_ix.0) {
             lock.recognised = recognised;
         }
-        let leads = self.groups.get(ix.0).and_then(|group| group.queue(recognised.layout).next());
+        let leads = self.groups.get(ix.0).and_then(|group| group.front(recognised.layout));
         let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
         note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
         if recognised.layout.has_queue() {
