@@ -15,7 +15,7 @@ use super::piece::Piece;
 use super::stage::{self, Stage};
 use super::{dashboard, outcome, wait};
 use crate::config::{Config, Format};
-use crate::domain::Term;
+use crate::domain::{Reach, Term};
 use crate::domain::raft::ClusterTime;
 use crate::embedded::Cluster;
 use crate::playground::{Begin, Directed, Rehearsal, Summary};
@@ -79,7 +79,11 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
                 Ok::<_, Failure>(performance)
             }
         });
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), Some(begins)).await;
+        // Whatever was typed of another cluster, commands that are advised are about this one.
+        let endpoints = connection.endpoints.join(",").replace("http://", "");
+        let reach = Reach { flags: vec![("endpoints", endpoints)], variables: connection.etcdctl_variables() };
+        let config = Config { connection, reach, ..config };
+        let ended = runtime::dashboard(config, Some(inside), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);

@@ -121,7 +121,9 @@ impl Settings {
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        let mut config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        let file_typed = cli.own.config.as_ref().map(|path| ("config", path.to_string_lossy().into_owned()));
+        config.reach.flags.splice(0..0, file_typed);
         if config.recording.file.is_some() && !cli.has_screen() {
             return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
                 .hint("`lockscope record FILE` records without one."));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::layer::Secret;
 use super::{
     Config, Connection, Credentials, Display, Endpoint, File, FileError, Layer, Logging, Origin, Output, Polling,
-    Recording, Tls, ValueError,
+    Recording, Tls, ValueError, reach,
 };
 
 /// Why there is no configuration.
@@ -97,7 +97,6 @@ pub fn merge(
     ask: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<Config, ConfigError> {
     let read_only = read_only(&layers);
-    let layers: Vec<Layer> = layers.into_iter().map(|(_, layer)| layer).collect();
     let user = match login(&layers) {
         Some((name, Some(password))) => Some(Credentials { name, password }),
         Some((name, None)) => {
@@ -106,7 +105,7 @@ pub fn merge(
         }
         None => None,
     };
-    let all = layers.into_iter().rev().fold(Layer::default(), |below, layer| layer.over(below));
+    let all = layers.iter().rev().fold(Layer::default(), |below, (_, layer)| layer.clone().over(below));
     let tls = Tls {
         cacert: not_empty(all.cacert),
         cert: not_empty(all.cert),
@@ -129,17 +128,20 @@ pub fn merge(
         None if secure => vec![Endpoint { tls: None, authority: "127.0.0.1:2379".into() }.url(true)],
         None => endpoints,
     };
+    let connection = Connection {
+        endpoints,
+        tls,
+        user,
+        dial_timeout: all.dial_timeout.unwrap_or(dial_timeout),
+        command_timeout: all.command_timeout.unwrap_or(command_timeout),
+        keepalive_time: all.keepalive_time.unwrap_or(keepalive_time),
+        keepalive_timeout: all.keepalive_timeout.unwrap_or(keepalive_timeout),
+    };
     Ok(Config {
         context: all.context.filter(|name| !name.is_empty()),
-        connection: Connection {
-            endpoints,
-            tls,
-            user,
-            dial_timeout: all.dial_timeout.unwrap_or(dial_timeout),
-            command_timeout: all.command_timeout.unwrap_or(command_timeout),
-            keepalive_time: all.keepalive_time.unwrap_or(keepalive_time),
-            keepalive_timeout: all.keepalive_timeout.unwrap_or(keepalive_timeout),
-        },
+        endpoints_from: reach::endpoints_from(&layers),
+        reach: reach::reach(&layers, &connection),
+        connection,
         prefixes: all.prefix.unwrap_or_default(),
         read_only,
         audit_log: not_empty(all.audit_log),
@@ -175,14 +177,14 @@ fn read_only(layers: &[(Origin, Layer)]) -> Option<String> {
 /// nothing else; without one the user may be `name:password`. A password from a layer below
 /// the user's is taken for a bare name only: it belongs to nobody in particular, whereas one
 /// inside another layer's user belongs to that user.
-fn login(layers: &[Layer]) -> Option<(String, Option<String>)> {
-    let user_at = layers.iter().position(|layer| layer.user.is_some())?;
-    let Secret(user) = layers[user_at].user.clone()?;
+fn login(layers: &[(Origin, Layer)]) -> Option<(String, Option<String>)> {
+    let user_at = layers.iter().position(|(_, layer)| layer.user.is_some())?;
+    let Secret(user) = layers[user_at].1.user.clone()?;
     if user.is_empty() {
         return None;
     }
-    let password_at = layers.iter().position(|layer| layer.password.is_some());
-    let password = password_at.and_then(|at| layers[at].password.clone()).map(|Secret(password)| password);
+    let password_at = layers.iter().position(|(_, layer)| layer.password.is_some());
+    let password = password_at.and_then(|at| layers[at].1.password.clone()).map(|Secret(password)| password);
     let beside = password.clone().filter(|password| !password.is_empty() && password_at <= Some(user_at));
     match (beside, user.split_once(':')) {
         (Some(password), _) => Some((user, Some(password))),

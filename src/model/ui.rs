@@ -18,7 +18,7 @@ mod replay;
 pub mod waits;
 
 use crate::domain::write::WriteId;
-use crate::domain::{Key, Lang, LeaseId, MemberId, Millis, Timestamp};
+use crate::domain::{Key, Lang, LeaseId, MemberId, Millis, Reach, Timestamp};
 use crate::input::keymap::Context;
 use crate::input::{Extent, Pane, Screen, Sort};
 
@@ -63,6 +63,8 @@ pub struct Ui {
     pub writing: Option<WriteId>,
     /// The variables by which a shell finds the cluster, for commands that are copied.
     pub reach: Vec<(&'static str, String)>,
+    /// What leads a command that is advised to the cluster, where the shell does not.
+    pub given: Reach,
     /// How many dialogs were opened.
     pub writes: u64,
     /// The line that is being typed.
@@ -121,6 +123,8 @@ pub struct Ui {
     pub mouse: bool,
     /// The context that the settings are of, which the header says.
     pub context: Option<String>,
+    /// What names other endpoints than that context's, if something does.
+    pub endpoints_from: Option<String>,
     /// Whether writes are taken away, which the header says.
     pub read_only: bool,
     /// Whether nothing moves that need not.

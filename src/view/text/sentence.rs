@@ -74,32 +74,37 @@ pub fn command(sentence: &Sentence) -> String {
         .pieces()
         .map(|piece| match piece {
             Piece::Words(words) => Cow::Borrowed(words),
-            Piece::Value(value) => match value {
-                Value::Key(key) => quoted(key).into(),
-                Value::Keys(keys) | Value::Circle(keys) => {
-                    keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
-                }
-                Value::Text(text) => quoted(text.as_bytes()).into(),
-                Value::Revision(revision) => revision.0.to_string().into(),
-                Value::Term(term) => term.0.to_string().into(),
-                Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
-                Value::Count(number, _) => number.to_string().into(),
-                Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
-                Value::Word(word) => Cow::Borrowed(*word),
-                Value::Sentence(part) => command(part).into(),
-                Value::Length(_) | Value::Lease(_) => said(value),
-            },
+            Piece::Value(value) => for_shell(value),
         })
         .collect()
 }
 
+/// A value in a command.
+pub(super) fn for_shell(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Key(key) => quoted(key).into(),
+        Value::Keys(keys) | Value::Circle(keys) => {
+            keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
+        }
+        Value::Text(text) => quoted(text.as_bytes()).into(),
+        Value::Revision(revision) => revision.0.to_string().into(),
+        Value::Term(term) => term.0.to_string().into(),
+        Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
+        Value::Count(number, _) => number.to_string().into(),
+        Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
+        Value::Word(word) => Cow::Borrowed(*word),
+        Value::Sentence(part) => command(part).into(),
+        Value::Length(_) | Value::Lease(_) => said(value),
+    }
+}
+
 /// Variables as they stand before a command, with a space behind each.
-fn variables(set: &[(&str, String)], value: impl Fn(&str) -> String) -> String {
+pub(super) fn variables(set: &[(&str, String)], value: impl Fn(&str) -> String) -> String {
     set.iter().fold(String::new(), |all, (name, text)| all + name + "=" + &value(text) + " ")
 }
 
 /// One word for a shell.
-fn quoted(bytes: &[u8]) -> String {
+pub(super) fn quoted(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_.:@%+=,-".contains(byte);
     if !bytes.is_empty() && bytes.iter().all(plain) {
         return String::from_utf8_lossy(bytes).into_owned();
