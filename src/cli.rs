@@ -15,7 +15,6 @@ use tokio::runtime::Builder;
 use crate::config::{Config, Format};
 use crate::domain::Lang;
 use crate::lang;
-use crate::runtime;
 
 pub mod args;
 mod cluster;
@@ -126,13 +125,11 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             lang::within(spoken(&settings.config), || play::run(args, &settings.config, &mut out))?;
         }
         Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = ready(cli)?;
             wait::alone(write::run(command, &settings.config, &mut out))?;
         }
         Command::Record(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = ready(cli)?;
             // It ends in order when somebody breaks it off.
             wait::block_on(&mut Builder::new_current_thread(), record::run(args, &settings.config, &mut out))?;
         }
@@ -142,13 +139,21 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
             wait::run(replay::run(args, &settings.config, &mut out))?;
         }
         _ => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
-            runtime::check_theme(&settings.config.display)?;
+            let settings = ready(cli)?;
             wait::run(look(command, &settings, &mut out))?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// The settings of a command that speaks to a cluster. A person who may take it for another one is told.
+fn ready(cli: &Cli) -> Result<Settings, Failure> {
+    let settings = Settings::read(cli)?;
+    logging::start(&settings.config.logging)?;
+    if let Some(warning) = settings.warning().filter(|_| io::stderr().is_terminal()) {
+        exit::say(format_args!("{warning}"));
+    }
+    Ok(settings)
 }
 
 /// The language of sentences that people read: findings, verdicts, what a scenario shows. Words that

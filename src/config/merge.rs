@@ -1,7 +1,7 @@
 //! Puts the layers over each other and decides what follows from several settings together.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::layer::Secret;
 use super::{
@@ -24,7 +24,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A context that there is none of.
-    #[error("there is no context `{name}`{}", ContextHint { nearest: nearest.as_deref(), known })]
+    #[error("there is no context `{name}`{}", ContextHint { nearest: nearest.as_deref(), known, missing: missing.as_deref() })]
     UnknownContext {
         /// The name that was asked for.
         name: String,
@@ -32,6 +32,8 @@ pub enum ConfigError {
         nearest: Option<String>,
         /// Those there are.
         known: Vec<String>,
+        /// Where a file was looked for and is none.
+        missing: Option<PathBuf>,
     },
     /// A client certificate without its key, or the other way round.
     #[error("--{given} is given without --{missing}: a client certificate needs both files")]
@@ -57,10 +59,14 @@ pub enum ConfigError {
 struct ContextHint<'a> {
     nearest: Option<&'a str>,
     known: &'a [String],
+    missing: Option<&'a Path>,
 }
 
 impl fmt::Display for ContextHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = self.missing {
+            return write!(f, "; there is no configuration file at {}", path.display());
+        }
         match self.nearest {
             Some(name) => write!(f, "; did you mean `{name}`?"),
             None if self.known.is_empty() => f.write_str("; the configuration file has no section [contexts.NAME]"),
@@ -70,11 +76,12 @@ impl fmt::Display for ContextHint<'_> {
 }
 
 /// What the context says that these layers, the strongest first, choose together; `None` when
-/// they choose none. Empty is none: so a flag can refuse the file's.
+/// they choose none. Empty is none: so a flag can refuse the file's. `missing` is where the file was
+/// looked for when it is not there.
 ///
 /// # Errors
 /// When there is no context of that name.
-pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>, ConfigError> {
+pub fn chosen(layers: &[&Layer], file: &File, missing: Option<&Path>) -> Result<Option<(String, Layer)>, ConfigError> {
     let name = layers.iter().chain(&[&file.layer]).find_map(|layer| layer.context.as_ref());
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     match file.contexts.get(name) {
@@ -82,6 +89,7 @@ pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>,
         None => Err(ConfigError::UnknownContext {
             nearest: crate::nearest::nearest(name, file.contexts.keys().map(String::as_str)).map(str::to_owned),
             known: file.contexts.keys().cloned().collect(),
+            missing: missing.map(Path::to_owned),
             name: name.clone(),
         }),
     }
@@ -200,7 +208,6 @@ fn not_empty(path: Option<PathBuf>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
     use super::*;
@@ -364,7 +371,9 @@ mod tests {
         .unwrap();
         let name = |name: &str| Layer { context: Some(name.to_owned()), ..Layer::default() };
         let choose = |flag: &Layer, variable: &Layer| {
-            chosen(&[flag, variable], &file).map(|found| found.map(|found| found.0)).map_err(|error| error.to_string())
+            chosen(&[flag, variable], &file, None)
+                .map(|found| found.map(|found| found.0))
+                .map_err(|error| error.to_string())
         };
         let none = Layer::default();
         assert_eq!(choose(&none, &none), Ok(Some("dev".into())));
@@ -376,7 +385,7 @@ mod tests {
             choose(&name("zebra"), &none),
             Err("there is no context `zebra`; the contexts are dev, prod".into())
         );
-        let error = chosen(&[&name("x")], &File::default()).unwrap_err().to_string();
+        let error = chosen(&[&name("x")], &File::default(), None).unwrap_err().to_string();
         assert!(error.contains("has no section [contexts.NAME]"), "{error}");
     }
 
