@@ -5,12 +5,12 @@
 //!
 //! It is long because it is one table: every command and every flag, each with its help.
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser as _};
-use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum};
+use clap::builder::{PossibleValue, PossibleValuesParser, StringValueParser, TypedValueParser};
+use clap::{Args, CommandFactory as _, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 
 use super::embedded::{self, EmbeddedArgs};
@@ -21,6 +21,8 @@ use crate::input::SeekTo;
 use crate::model::Severity;
 use crate::model::ui::ReplaySpeed;
 use crate::playground::Span;
+use crate::playground::scenario::library;
+use crate::view::theme::Palette;
 
 /// The variable that names the configuration file.
 pub const CONFIG_VARIABLE: &str = "LOCKSCOPE_CONFIG";
@@ -79,6 +81,7 @@ pub enum Command {
     /// The first field says what the line is. lock: name, layout, family, state, number of
     /// waiters, findings. verdict: a sentence. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
+    /// more-lease-keys: how many more there are, which --limit 0 prints.
     /// With --tree a line a client, each below the one it is blocked by, and deadlocks on top.
     Show(ShowArgs),
     /// Tell who held a lock from which revision to which, rebuilt from what etcd still has
@@ -279,7 +282,13 @@ pub struct ShowArgs {
     /// these wait for; without LOCK everybody that waits. Reads all locks
     #[arg(long)]
     pub tree: bool,
+    /// Print so many other keys of the leases at most; 0 is all. JSON has all
+    #[arg(long, value_name = "N", default_value_t = LEASE_KEYS)]
+    pub limit: usize,
 }
+
+/// So many other keys of the leases of a lock's queue are printed for people, when nobody says how many.
+const LEASE_KEYS: usize = 100;
 
 /// How a write is confirmed.
 #[derive(Args, Clone, Copy, Debug)]
@@ -458,7 +467,8 @@ pub struct CastArgs {
 #[derive(Args, Debug)]
 pub struct PlayArgs {
     /// A scenario's name, or the path of its file
-    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"])]
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"], hide_possible_values = true,
+        value_parser = Known(|| library::names().collect()))]
     pub scenario: Option<String>,
     /// List the scenarios that come with the program, with a sentence each
     #[arg(long, conflicts_with_all = ["scenario", "check"])]
@@ -488,7 +498,7 @@ pub struct PlayArgs {
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
     /// A scenario's name, or the path of its file [default: fifo]
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", hide_possible_values = true, value_parser = Known(|| library::names().collect()))]
     pub scenario: Option<String>,
     /// How it is played.
     #[command(flatten)]
@@ -627,7 +637,8 @@ pub struct OwnArgs {
         value_parser = PossibleValuesParser::new(Lang::WORDS.map(|(word, _)| word)).try_map(|word| config::lang(&word)))]
     pub lang: Option<Lang>,
     /// Colours of the dashboard [default: by the terminal's background]
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", hide_possible_values = true,
+        value_parser = Known(|| Palette::builtin_names().collect()))]
     pub theme: Option<String>,
     /// Draw with ASCII characters only
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,
@@ -655,6 +666,27 @@ pub struct OwnArgs {
     /// ~/.config/lockscope/config.toml]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
+}
+
+/// A word, with those that are known by name: others are taken as well, such as the path of a file.
+#[derive(Clone, Copy)]
+struct Known(fn() -> Vec<&'static str>);
+
+impl TypedValueParser for Known {
+    type Value = String;
+
+    fn parse_ref(
+        &self,
+        command: &clap::Command,
+        arg: Option<&clap::Arg>,
+        value: &OsStr,
+    ) -> Result<String, clap::Error> {
+        StringValueParser::new().parse_ref(command, arg, value)
+    }
+
+    fn possible_values(&self) -> Option<Box<dyn Iterator<Item = PossibleValue> + '_>> {
+        Some(Box::new((self.0)().into_iter().map(PossibleValue::new)))
+    }
 }
 
 /// The endpoints of one `--endpoints`.
@@ -813,7 +845,17 @@ pub fn command() -> clap::Command {
         })
     });
     // What is changed moves to the end: these, which have no variable, stay behind their neighbours.
-    ["record", "redact"].into_iter().fold(command, |command, name| command.mut_arg(name, |arg| arg))
+    hinted(["record", "redact"].into_iter().fold(command, |command, name| command.mut_arg(name, |arg| arg)))
+}
+
+/// The same with a hint at what completes each argument: nothing of the file system where no file is meant.
+fn hinted(command: clap::Command) -> clap::Command {
+    let of_arg = |arg: clap::Arg| {
+        let takes_words = arg.get_action().takes_values() && arg.get_possible_values().is_empty();
+        let is_file = arg.get_id() == "scenario" || arg.get_value_hint() != ValueHint::Unknown;
+        if takes_words && !is_file { arg.value_hint(ValueHint::Other) } else { arg }
+    };
+    command.mut_args(of_arg).mut_subcommands(hinted)
 }
 
 #[cfg(test)]
@@ -932,6 +974,34 @@ mod tests {
             let Some(Command::Revoke(revoke)) = parsed(arguments).unwrap().command else { panic!("it is a revoke") };
             assert_eq!((&*revoke.lease, revoke.write.dry_run), ("-7fab12cd34ef5601", true));
         }
+    }
+
+    #[test]
+    fn what_is_completed_is_known_words_and_files_only_where_a_file_is_meant() {
+        let script = |shell: Shell| {
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut command(), "lockscope", &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = script(shell);
+            assert!(script.contains("solarized-dark") && script.contains("split-vote"), "{shell}");
+        }
+        let bash = script(Shell::Bash);
+        let behind = |flag: &str| {
+            let (_, behind) = bash.split_once(&format!("\n                --{flag})\n")).unwrap();
+            behind.split(";;").next().unwrap().to_owned()
+        };
+        for flag in ["context", "user", "prefix", "dial-timeout", "ttl-budget"] {
+            assert!(!behind(flag).contains("compgen -f"), "{flag}: {}", behind(flag));
+        }
+        for flag in ["cacert", "config", "log-file"] {
+            assert!(behind(flag).contains("compgen -f"), "{flag}: {}", behind(flag));
+        }
+        assert!(behind("theme").contains("gruvbox"), "{}", behind("theme"));
+        // They are no restriction: a theme of one's own and a file are taken.
+        assert_eq!(layer(&["--theme", "mine", "ls"]).theme.as_deref(), Some("mine"));
+        assert!(parsed(&["demo", "./mine.toml"]).is_ok() && parsed(&["play", "./mine.toml"]).is_ok());
     }
 
     #[test]
