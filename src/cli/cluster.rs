@@ -13,7 +13,8 @@ use tokio::runtime::Builder;
 
 use crate::config::{Config, Format};
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
-use crate::domain::{RaftIndex, Revision, Term};
+use crate::domain::{RaftIndex, Revision, Term, WordError};
+use crate::nearest::nearest;
 use crate::runtime;
 use crate::server::{self, Served, Server};
 use crate::view::text::sanitise;
@@ -82,6 +83,9 @@ async fn obey(
                     Ok(()) => says.ok().await?,
                     Err(why) => says.error(&why).await?,
                 },
+                Err(WordError::Unknown { near: None, word, .. }) if nearest(&word, [STATUS]).is_some() => {
+                    says.error(&format!("no fault `{word}`; did you mean `{STATUS}`?")).await?;
+                }
                 Err(error) => says.error(&format!("{error}; `{STATUS}` tells how the nodes are")).await?,
             },
         }
