@@ -577,7 +577,7 @@ fn a_context_whose_endpoints_come_from_elsewhere_is_not_named_as_if_it_were_ther
     }
     cluster.model.ui.lang = Lang::Chinese;
     let chinese = cluster.draw(120, 36, &theme).text();
-    assert!(chinese.contains("prod（端点取自 ETCDCTL_ENDPOINTS）"), "{chinese}");
+    assert!(chinese.contains("prod （端点取自 ETCDCTL_ENDPOINTS）"), "{chinese}");
 }
 
 #[test]
@@ -585,10 +585,10 @@ fn a_remedy_on_the_screen_names_the_cluster_and_what_is_done_is_not_cut_off() {
     let mut cluster = sample();
     let endpoints = "etcd-1.example.com:2379,etcd-2.example.com:2379,etcd-3.example.com:2379";
     cluster.model.ui.given.flags = vec![("endpoints", endpoints.into())];
-    cluster.press("/nightly\n\n", 80, 24);
-    let shot = cluster.draw(80, 24, &plain()).text();
+    cluster.press("/reindex\n\n", 80, 36);
+    let shot = cluster.draw(80, 36, &plain()).text();
     let words: String = shot.chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
-    assert!(words.contains(&format!("$lockscope--endpoints{endpoints}re")), "{shot}");
+    assert!(words.contains(&format!("$lockscope--endpoints{endpoints}revoke694d82254d5f770a")), "{shot}");
 }
 
 #[test]

@@ -93,6 +93,8 @@ fn a_context_is_chosen_by_flag_variable_or_file_in_this_order() {
     assert_eq!(is(&typed), (json!("prod"), json!("http://127.0.0.1:2")));
     let variables = run(&[]).env("LOCKSCOPE_CONTEXT", "prod").env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
     assert_eq!(is(&variables), (json!("prod"), json!("http://127.0.0.1:3")));
+    // Then its name does not say where the cluster is.
+    assert_eq!((&typed["endpoints_from"], &variables["endpoints_from"]), (&json!(null), &json!("ETCDCTL_ENDPOINTS")));
 }
 
 #[test]

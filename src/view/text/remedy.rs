@@ -112,8 +112,8 @@ mod tests {
     #[test]
     fn each_command_of_several_is_directed_and_no_other_word() {
         let compact = Sentence::new("etcdctl compact \"$(etcdctl endpoint status | sed 's/x//')\"");
-        let all = Sentence::new("{compact} && etcdctl defrag --cluster && lockscope disarm nospace")
-            .with("compact", compact);
+        let all =
+            Sentence::new("{compact} && etcdctl defrag --cluster && lockscope disarm nospace").with("compact", compact);
         let reach = Reach { flags: vec![("endpoints", "a:1".to_owned())], ..reach() };
         let set = "ETCDCTL_ENDPOINTS=https://a:1 ETCDCTL_USER=ann";
         assert_eq!(
@@ -138,6 +138,9 @@ mod tests {
         let of = |words: &'static str| remedy(&Sentence::new(words).with("url", "http://c:1".to_owned()), &reach);
         assert_eq!(of("lockscope members --endpoints {url}"), "lockscope --user ann members --endpoints http://c:1");
         assert_eq!(of("lockscope doctor --user root"), "lockscope --endpoints a:1 doctor --user root");
-        assert_eq!(of("etcdctl --endpoints {url} lease list"), "ETCDCTL_USER=ann etcdctl --endpoints http://c:1 lease list");
+        assert_eq!(
+            of("etcdctl --endpoints {url} lease list"),
+            "ETCDCTL_USER=ann etcdctl --endpoints http://c:1 lease list"
+        );
     }
 }
