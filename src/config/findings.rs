@@ -71,14 +71,15 @@ section! {
     long_hold: Duration = "long-hold" by "de::length" (r#""15m""#):
         "Warn of a lock that is held for longer than this while others wait.",
     long_hold_medians: u32 = "long-hold-medians" by "de::number" ("5"):
-        "Warn as well of a hold that is longer than so many times the lock's median hold.",
+        "Warn of a hold that is longer than so many times the lock's own median hold.",
     kept_waiting: Duration = "kept-waiting" by "de::length" (r#""20s""#):
         "Report a client that renews its lease and keeps others waiting for longer than this.",
     stuck: Duration = "stuck" by "de::length" (r#""10m""#):
-        "Report a queue as stuck whose holder is alive and holds for longer than this, and for longer than \
-         stuck-longest says: it may not know that it holds.",
+        "Report a queue as stuck whose holder is alive and holds for longer than this, if stuck-longest is \
+         exceeded as well: it may not know that it holds.",
     stuck_longest: u32 = "stuck-longest" by "de::number" ("20"):
-        "The same: how many times the longest hold that was seen of the lock this hold has to be.",
+        "Report a queue as stuck only if its hold is so many times as long as the longest that was seen of \
+         that lock before.",
     long_ttl: Duration = "long-ttl" by "de::length" (r#""5m""#):
         "Report a lease with a TTL above this: when its client crashes, others wait that long.",
     lost_holder: Duration = "lost-holder" by "de::length" (r#""1m""#):
@@ -90,7 +91,7 @@ section! {
     keyless: u32 = "keyless" by "de::number" ("10"):
         "Report leases without keys that nobody renews from so many of one TTL on.",
     keyless_many: u32 = "keyless-many" by "de::number" ("100"):
-        "Warn of such leases without keys from so many of one TTL on.",
+        "Warn of leases without keys that nobody renews from so many of one TTL on.",
     leader_change: Duration = "leader-change" by "de::length" (r#""2m""#):
         "For how long a change of leader is reported.",
     leaderless: Duration = "leaderless" by "de::length" (r#""5s""#):
@@ -102,7 +103,7 @@ section! {
     lag: Duration = "lag" by "de::length" (r#""5s""#):
         "Report a member that lacks what the others had so long ago.",
     lag_entries: u32 = "lag-entries" by "de::number" ("10000"):
-        "Report as well a member that is so many log entries behind the others.",
+        "Report a member that is so many log entries behind the others, however soon it came.",
     near_quota: u32 = "near-quota" by "de::percent" ("80"):
         "Report a member whose database fills so much of its quota, in percent.",
 }
