@@ -176,13 +176,12 @@ impl Settings {
         let path = sources.path.clone();
         let file = path.clone().filter(|_| sources.is_there);
         let layers = sources.layers()?;
-        let origins = layers.clone();
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
         let mut config = Config {
             recording: cli.recording(),
-            ..config::merge(layers, ask).map_err(|error| sources.blamed(&origins, error))?
+            ..config::merge(&layers, ask).map_err(|error| sources.blamed(&layers, error))?
         };
         let file_typed = cli.own.config.as_ref().map(|path| ("config", path.to_string_lossy().into_owned()));
         config.reach.flags.splice(0..0, file_typed);

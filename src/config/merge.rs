@@ -101,11 +101,11 @@ pub fn chosen(layers: &[&Layer], file: &File, missing: Option<&Path>) -> Result<
 /// # Errors
 /// When settings contradict each other, or `ask` fails.
 pub fn merge(
-    layers: Vec<(Origin, Layer)>,
+    layers: &[(Origin, Layer)],
     ask: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<Config, ConfigError> {
-    let read_only = read_only(&layers);
-    let user = match login(&layers) {
+    let read_only = read_only(layers);
+    let user = match login(layers) {
         Some((name, Some(password))) => Some(Credentials { name, password }),
         Some((name, None)) => {
             let password = ask(&name)?;
@@ -147,8 +147,8 @@ pub fn merge(
     };
     Ok(Config {
         context: all.context.filter(|name| !name.is_empty()),
-        endpoints_from: reach::endpoints_from(&layers),
-        reach: reach::reach(&layers, &connection),
+        endpoints_from: reach::endpoints_from(layers),
+        reach: reach::reach(layers, &connection),
         connection,
         prefixes: all.prefix.unwrap_or_default(),
         read_only,
@@ -215,7 +215,7 @@ mod tests {
 
     /// Layers whose origins do not matter.
     fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, ConfigError>) -> Result<Config, ConfigError> {
-        super::merge(layers.into_iter().map(|layer| (Origin::Default, layer)).collect(), ask)
+        super::merge(&layers.into_iter().map(|layer| (Origin::Default, layer)).collect::<Vec<_>>(), ask)
     }
 
     fn never(_: &str) -> Result<String, ConfigError> {
@@ -345,8 +345,8 @@ mod tests {
     fn what_refuses_writes_is_named_as_one_would_look_for_it() {
         let says = |read_only| Layer { read_only, ..Layer::default() };
         let by = |layers: &[(Origin, Option<bool>)]| {
-            let layers = layers.iter().map(|(origin, said)| (origin.clone(), says(*said))).collect();
-            super::merge(layers, never).unwrap().read_only
+            let layers = layers.iter().map(|(origin, said)| (origin.clone(), says(*said))).collect::<Vec<_>>();
+            super::merge(&layers, never).unwrap().read_only
         };
         let file = Origin::File("/c.toml".into());
         let prod = Origin::Context("prod".into());

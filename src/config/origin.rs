@@ -170,7 +170,7 @@ pub(super) fn duration(length: std::time::Duration) -> Value {
     let nanos = length.as_nanos();
     let units =
         [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
-    let (unit, size) = units.into_iter().find(|(_, size)| nanos % size == 0).unwrap_or(("ns", 1));
+    let (unit, size) = units.into_iter().find(|(_, size)| nanos.is_multiple_of(*size)).unwrap_or(("ns", 1));
     text(format!("{}{unit}", nanos / size))
 }
 

@@ -74,7 +74,7 @@ mod tests {
         ]
     }
 
-    fn reached(layers: Vec<(Origin, Layer)>) -> Reach {
+    fn reached(layers: &[(Origin, Layer)]) -> Reach {
         merge(layers, |_| Ok("hunter2".into())).unwrap().reach
     }
 
@@ -82,7 +82,7 @@ mod tests {
     fn what_was_typed_is_typed_again_but_no_password() {
         let typed = "endpoints = ['a:1', 'https://b:1']\ncacert = 'ca.pem'\nuser = 'ann:hunter2'\n\
                      insecure-transport = false";
-        let Reach { flags, variables } = reached(layers(typed, &[], ""));
+        let Reach { flags, variables } = reached(&layers(typed, &[], ""));
         let is = |name, value: &str| (name, value.to_owned());
         let expected = [
             is("endpoints", "a:1,https://b:1"),
@@ -97,25 +97,25 @@ mod tests {
             is("ETCDCTL_USER", "ann"),
         ];
         assert_eq!(variables, expected);
-        let with_colon = reached(layers("user = 'a:b'\npassword = 'hunter2'", &[], ""));
+        let with_colon = reached(&layers("user = 'a:b'\npassword = 'hunter2'", &[], ""));
         assert_eq!(with_colon.flags, [is("user", "a:b")]);
     }
 
     #[test]
     fn what_the_next_command_has_anyway_is_not_typed() {
-        let of_environment = reached(layers("", &[("ETCDCTL_ENDPOINTS", "a:1"), ("ETCDCTL_USER", "ann")], ""));
+        let of_environment = reached(&layers("", &[("ETCDCTL_ENDPOINTS", "a:1"), ("ETCDCTL_USER", "ann")], ""));
         assert_eq!(of_environment, Reach::default());
-        let of_file = reached(layers("", &[], "endpoints = ['a:1']"));
+        let of_file = reached(&layers("", &[], "endpoints = ['a:1']"));
         assert_eq!(of_file.flags, []);
         assert_eq!(of_file.variables, [("ETCDCTL_ENDPOINTS", "http://a:1".to_owned())], "etcdctl reads no file");
-        let by_name = reached(layers("context = 'prod'", &[("ETCDCTL_ENDPOINTS", "b:1")], "endpoints = ['a:1']"));
+        let by_name = reached(&layers("context = 'prod'", &[("ETCDCTL_ENDPOINTS", "b:1")], "endpoints = ['a:1']"));
         assert_eq!(by_name.flags, [("context", "prod".to_owned())]);
     }
 
     #[test]
     fn endpoints_that_are_not_the_contexts_are_told_with_their_source() {
         let from = |flags: &str, variables: &[(&str, &str)], context: &str| {
-            merge(layers(flags, variables, context), |_| Ok(String::new())).unwrap().endpoints_from
+            merge(&layers(flags, variables, context), |_| Ok(String::new())).unwrap().endpoints_from
         };
         let (left_over, context) = ([("ETCDCTL_ENDPOINTS", "a:1")], "endpoints = ['b:1']");
         assert_eq!(from("", &left_over, context).as_deref(), Some("ETCDCTL_ENDPOINTS"));

@@ -179,7 +179,7 @@ mod tests {
     }
 
     fn merged(layer: Layer) -> Config {
-        merge(vec![(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
+        merge(&[(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
     }
 
     /// Takes one `#` from the start of each line, or from those that a test wants.

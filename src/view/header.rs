@@ -73,9 +73,9 @@ fn context_words<'a>(model: &Model, wide: bool, theme: &Theme) -> Vec<Span<'a>> 
     let from = model.ui.endpoints_from.as_deref();
     let role = if from.is_some() { Role::Warning } else { Role::Title };
     let mut words = vec![Span::raw("  "), theme.sentence(escape_text(name).into_owned(), CONTEXT, role)];
-    words.extend(from.map(|from| match wide {
-        true => theme.span(format!(" {}", say!("(endpoints from {source})", source = escape_text(from))), role),
-        false => theme.span("!", role),
+    words.extend(from.map(|from| {
+        let whole = || format!(" {}", say!("(endpoints from {source})", source = escape_text(from)));
+        theme.span(if wide { whole() } else { "!".to_owned() }, role)
     }));
     words
 }

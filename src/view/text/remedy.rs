@@ -47,7 +47,8 @@ fn directed(words: &str, begins: bool, reach: &Reach, said: &impl Fn(&str) -> bo
                 let is_of_root = ["etcdctl role ", "etcdctl user "].iter().any(|start| rest.starts_with(start));
                 let is_wanted = |variable: &str| {
                     let name = variable.strip_prefix("ETCDCTL_").unwrap_or(variable);
-                    !said(&name.to_ascii_lowercase().replace('_', "-")) && !(is_of_root && name == "USER")
+                    let is_roots = is_of_root && name == "USER";
+                    !is_roots && !said(&name.to_ascii_lowercase().replace('_', "-"))
                 };
                 let set: Vec<_> = reach.variables.iter().filter(|(name, _)| is_wanted(name)).cloned().collect();
                 *to += &variables(&set, |value| quoted(value.as_bytes()));
