@@ -24,6 +24,14 @@ forget_etcd_settings() {
   done
 }
 
+# Ends the script unless a flag has a value behind it: the flag, what it needs, the value if there is one.
+check_value() {
+  [ -n "${3:-}" ] || {
+    echo "$me: $1 needs $2" >&2
+    exit 2
+  }
+}
+
 # Ends the script unless a number can be the base of ports up to BASE plus a number.
 check_base() {
   [[ $1 =~ ^[0-9]{4,5}$ ]] && (($1 >= 1024 && $1 <= 65535 - $2)) || {

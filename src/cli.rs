@@ -15,7 +15,6 @@ use tokio::runtime::Builder;
 use crate::config::{Config, Format};
 use crate::domain::Lang;
 use crate::lang;
-use crate::runtime;
 
 pub mod args;
 mod cluster;
@@ -94,18 +93,11 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         }
         Some(Command::Replay(args)) if !args.headless => replay::show(args, Settings::read(cli)?.config),
         Some(Command::Cluster(args)) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             cluster::run(args, &settings.config)
         }
         Some(command) => print(command, cli),
     }
-}
-
-/// The settings of a command without a screen, whose log begins with them.
-fn settings_with_log(cli: &Cli) -> Result<Settings, Failure> {
-    let settings = Settings::read(cli)?;
-    logging::start(&settings.config.logging)?;
-    Ok(settings)
 }
 
 /// Runs a command that prints.
@@ -121,33 +113,43 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Keys => document::keys(&mut out)?,
         Command::Doctor(args) if args.list => document::findings(&mut out)?,
         Command::Demo(args) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             demo::run(args, &settings.config, &mut out)?;
         }
         Command::Play(args) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             lang::within(spoken(&settings.config), || play::run(args, &settings.config, &mut out))?;
         }
         Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             wait::alone(write::run(command, &settings.config, &mut out))?;
         }
         Command::Record(args) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             // It ends in order when somebody breaks it off.
             wait::block_on(&mut Builder::new_current_thread(), record::run(args, &settings.config, &mut out))?;
         }
         Command::Replay(args) => {
-            let settings = settings_with_log(cli)?;
+            let settings = ready(cli)?;
             wait::run(replay::run(args, &settings.config, &mut out))?;
         }
         _ => {
-            let settings = settings_with_log(cli)?;
-            runtime::check_theme(&settings.config.display)?;
+            let settings = ready(cli)?;
             wait::run(look(command, &settings, &mut out))?;
         }
     }
     Ok(out.flush()?)
+}
+
+/// The settings of a command without a screen that speaks to a cluster, whose log begins with them. A person
+/// who may take it for another one is told.
+fn ready(cli: &Cli) -> Result<Settings, Failure> {
+    let settings = Settings::read(cli)?;
+    logging::start(&settings.config.logging)?;
+    if let Some(warning) = settings.warning().filter(|_| io::stderr().is_terminal()) {
+        exit::say(format_args!("{warning}"));
+    }
+    Ok(settings)
 }
 
 /// The language of sentences that people read: findings, verdicts, what a scenario shows. Words that

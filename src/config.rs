@@ -16,9 +16,10 @@ mod layer;
 mod merge;
 mod origin;
 pub mod parse;
+mod reach;
 mod settings;
 
-use crate::domain::{Lang, Redaction};
+use crate::domain::{Lang, Reach, Redaction};
 
 pub use environment::{VARIABLES, format, lang, secret, ttl, ttl_budget};
 pub use file::{File, FileError, default_path};
@@ -34,8 +35,13 @@ pub use settings::{SETTINGS, Setting, commented_file};
 pub struct Config {
     /// The context that was chosen: whose settings these are.
     pub context: Option<String>,
+    /// What names other endpoints than the context's, as a person would look for it. None when the
+    /// name of the context says where the cluster is.
+    pub endpoints_from: Option<String>,
     /// How to reach the cluster.
     pub connection: Connection,
+    /// How the next command in the same shell comes to it.
+    pub reach: Reach,
     /// The prefixes to watch; empty when locks are to be found through their leases. An
     /// empty prefix is the whole keyspace.
     pub prefixes: Vec<Vec<u8>>,

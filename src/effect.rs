@@ -40,6 +40,8 @@ pub enum Effect {
     Copy(String),
     /// The same with a command, quoted for a shell.
     CopyCommand(Sentence),
+    /// The same with a command that is advised, directed to the cluster.
+    CopyRemedy(Sentence),
     /// Capture the mouse, or leave it to the terminal.
     CaptureMouse(bool),
     /// Stop the program's job, as Ctrl-Z does in a shell.

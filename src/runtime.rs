@@ -30,7 +30,7 @@ use thiserror::Error;
 use tokio::sync::{mpsc, watch};
 use tracing::info;
 
-use crate::config::{Config, Display, Findings};
+use crate::config::{Config, Findings};
 use crate::control::Control;
 use crate::domain::Millis;
 use crate::domain::play::Order;
@@ -57,7 +57,7 @@ use replay::Replay;
 use session::Session;
 use signals::Signals;
 use taping::Taping;
-use terminal::{Inputs, Terminal};
+use terminal::{Inputs, Lack, Terminal};
 use writes::Writes;
 
 /// Why the dashboard ended.
@@ -79,9 +79,9 @@ pub enum ExitReason {
 /// Why the dashboard cannot be shown, or not any longer.
 #[derive(Debug, Error)]
 pub enum RuntimeError {
-    /// Standard input or output leads elsewhere.
-    #[error("the dashboard needs a terminal; `lockscope ls` prints the locks without one")]
-    NoTerminal,
+    /// A screen cannot be shown here.
+    #[error("the dashboard {0}; `lockscope ls` prints the locks without one")]
+    NoTerminal(Lack),
     /// The terminal does not do what it is asked.
     #[error("cannot use the terminal")]
     Terminal(#[source] io::Error),
@@ -108,13 +108,9 @@ pub enum RuntimeError {
     SourceEnded,
 }
 
-/// Whether the dashboard could be shown in the theme that is asked for: commands that draw
-/// nothing refuse the same names.
-///
-/// # Errors
-/// When there is no such theme.
-pub fn check_theme(display: &Display) -> Result<(), RuntimeError> {
-    Ok(appearance::check_theme(display)?)
+/// The names of all themes, those of this program before the user's own.
+pub fn theme_names() -> Vec<String> {
+    appearance::theme_names()
 }
 
 /// Where the user's own themes are looked for; none when no variable tells.
@@ -172,8 +168,8 @@ pub async fn dashboard(
     inside: Option<Inside>,
     play: Option<Begins>,
 ) -> Result<ExitReason, RuntimeError> {
-    if !Terminal::is_there() {
-        return Err(RuntimeError::NoTerminal);
+    if let Some(lack) = Terminal::lacks() {
+        return Err(RuntimeError::NoTerminal(lack));
     }
     logging::start(&config.logging)?;
     info!(version = env!("CARGO_PKG_VERSION"), "started");
@@ -205,8 +201,8 @@ pub async fn dashboard(
 /// When there is no terminal, the file is no recording, or something outside of the person's doing
 /// fails.
 pub async fn replay(config: Config, options: replay::Options) -> Result<ExitReason, RuntimeError> {
-    if !Terminal::is_there() {
-        return Err(RuntimeError::NoTerminal);
+    if let Some(lack) = Terminal::lacks() {
+        return Err(RuntimeError::NoTerminal(lack));
     }
     logging::start(&config.logging)?;
     info!(version = env!("CARGO_PKG_VERSION"), "started");
@@ -250,8 +246,10 @@ async fn show(
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
         context: config.context.clone(),
+        endpoints_from: config.endpoints_from.clone(),
         read_only: config.read_only.is_some() || replay.is_some(),
         reach: config.connection.etcdctl_variables(),
+        given: config.reach.clone(),
         reduce_motion: config.display.reduce_motion,
         lang: appearance.lang,
         demo,

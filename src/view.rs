@@ -164,7 +164,8 @@ fn draw_screen(canvas: &mut Canvas<'_>, area: Rect, model: &Model, size: Size) -
             let lock = ui.shown_lock(facts);
             let oldest = lock.and_then(|lock| lock.holders().filter_map(|key| lock::queue::age(key.ttl())).max());
             let scrolled = &|pane| ui.scrolled(pane);
-            Lock { open: lock, queue, scrolled, focused, diagnosis: model.diagnosis() }.draw(canvas, area, facts);
+            Lock { open: lock, queue, scrolled, focused, diagnosis: model.diagnosis(), reach: &ui.given }
+                .draw(canvas, area, facts);
             oldest
         }
         Screen::Leases => {

@@ -140,6 +140,7 @@ fn the_exercise_sets_five_troubles_and_leaves_nothing_behind() {
         println!("not run: demo/stuck-lock: no etcd and etcdctl were found");
         return;
     }
+    assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
     let endpoint = format!("127.0.0.1:{}", base + 1);
     let findings = Command::new(env!("CARGO_BIN_EXE_lockscope"))
         .env_clear()
@@ -195,5 +196,13 @@ fn nonsense_is_refused() {
     for arguments in [&["--port", "nonsense"][..], &["--port", "70000"], &["--members"]] {
         let run = command("three-members").args(arguments).output().unwrap();
         assert_eq!(run.status.code(), Some(2), "{arguments:?}: {}", String::from_utf8_lossy(&run.stderr));
+    }
+    for (script, flag, said) in [
+        ("three-members", "--port", "three-members: --port needs a number\n"),
+        ("stuck-lock", "--port", "stuck-lock: --port needs a number\n"),
+        ("stuck-lock", "--endpoints", "stuck-lock: --endpoints needs HOST:PORT,...\n"),
+    ] {
+        let run = command(script).arg(flag).output().unwrap();
+        assert_eq!((run.status.code(), &*String::from_utf8_lossy(&run.stderr)), (Some(2), said));
     }
 }

@@ -6,6 +6,7 @@
 
 mod embedded;
 mod flags;
+mod known;
 mod look;
 mod play;
 mod program;
@@ -14,7 +15,7 @@ mod write;
 
 use std::path::PathBuf;
 
-use clap::{CommandFactory as _, Parser, Subcommand};
+use clap::{CommandFactory as _, Parser, Subcommand, ValueHint};
 use clap_complete::Shell;
 
 use crate::config::VARIABLES;
@@ -84,6 +85,7 @@ pub enum Command {
     /// The first field says what the line is. lock: name, layout, family, state, number of
     /// waiters, findings. verdict: a sentence. holder and waiter: position, key, lease, create_revision, revision it
     /// waits for, TTL, renewal, owner, value. lease-key: lease, another key that hangs on it.
+    /// more-lease-keys: how many more there are, which --limit 0 prints.
     /// With --tree a line a client, each below the one it is blocked by, and deadlocks on top.
     Show(ShowArgs),
     /// Tell who held a lock from which revision to which, rebuilt from what etcd still has
@@ -246,11 +248,21 @@ impl Cli {
 
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
-    Cli::command().mut_args(|arg| {
+    hinted(Cli::command()).mut_args(|arg| {
         let Some(variable) = variable(arg.get_id().as_str()) else { return arg };
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         arg.help(format!("{help} [env: {variable}]"))
     })
+}
+
+/// The same with a hint at what completes each argument: nothing of the file system where no file is meant.
+fn hinted(command: clap::Command) -> clap::Command {
+    let of_arg = |arg: clap::Arg| {
+        let takes_words = arg.get_action().takes_values() && arg.get_possible_values().is_empty();
+        let is_file = arg.get_id() == "scenario" || arg.get_value_hint() != ValueHint::Unknown;
+        if takes_words && !is_file { arg.value_hint(ValueHint::Other) } else { arg }
+    };
+    command.mut_args(of_arg).mut_subcommands(hinted)
 }
 
 /// The variable of a flag, by the name of its argument.
@@ -379,6 +391,36 @@ mod tests {
             let Some(Command::Revoke(revoke)) = parsed(arguments).unwrap().command else { panic!("it is a revoke") };
             assert_eq!((&*revoke.lease, revoke.write.dry_run), ("-7fab12cd34ef5601", true));
         }
+    }
+
+    #[test]
+    fn what_is_completed_is_known_words_and_files_only_where_a_file_is_meant() {
+        let script = |shell: Shell| {
+            let mut out = Vec::new();
+            clap_complete::generate(shell, &mut command(), "lockscope", &mut out);
+            String::from_utf8(out).unwrap()
+        };
+        for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
+            let script = script(shell);
+            assert!(script.contains("solarized-dark"), "{shell}");
+            // Of words behind a command fish is told nothing by the generator.
+            assert!(script.contains("split-vote") || shell == Shell::Fish, "{shell}");
+        }
+        let bash = script(Shell::Bash);
+        let behind = |flag: &str| {
+            let (_, behind) = bash.split_once(&format!(" --{flag})\n")).unwrap();
+            behind.split(";;").next().unwrap().to_owned()
+        };
+        for flag in ["context", "user", "prefix", "dial-timeout", "ttl-budget"] {
+            assert!(!behind(flag).contains("compgen -f"), "{flag}: {}", behind(flag));
+        }
+        for flag in ["cacert", "config", "log-file"] {
+            assert!(behind(flag).contains("compgen -f"), "{flag}: {}", behind(flag));
+        }
+        assert!(behind("theme").contains("gruvbox"), "{}", behind("theme"));
+        // They are no restriction: a theme of one's own and a file are taken.
+        assert_eq!(layer(&["--theme", "mine", "ls"]).theme.as_deref(), Some("mine"));
+        assert!(parsed(&["demo", "./mine.toml"]).is_ok() && parsed(&["play", "./mine.toml"]).is_ok());
     }
 
     #[test]

@@ -12,8 +12,10 @@ use tokio::io::{AsyncBufRead, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::runtime::Builder;
 
 use crate::config::{Config, Format};
+use crate::domain::raft::fault::WORDS;
 use crate::domain::raft::{Fault, Life, NodePicture, RaftPicture, RaftRole, Speed};
-use crate::domain::{RaftIndex, Revision, Term};
+use crate::domain::{RaftIndex, Revision, Term, WordError};
+use crate::nearest::nearest;
 use crate::runtime;
 use crate::server::{self, Served, Server};
 use crate::view::text::sanitise;
@@ -82,11 +84,19 @@ async fn obey(
                     Ok(()) => says.ok().await?,
                     Err(why) => says.error(&why).await?,
                 },
+                Err(WordError::Unknown { word, .. }) if is_slip_of_status(&word) => {
+                    says.error(&format!("no fault `{word}`; did you mean `{STATUS}`?")).await?;
+                }
                 Err(error) => says.error(&format!("{error}; `{STATUS}` tells how the nodes are")).await?,
             },
         }
     }
     std::future::pending().await
+}
+
+/// Whether a word is nearer to `status` than to any fault.
+fn is_slip_of_status(word: &str) -> bool {
+    nearest(word, WORDS.iter().map(|word| word.name).chain([STATUS])) == Some(STATUS)
 }
 
 /// Writes one line for each thing it says, and sees to it that it is read at once.
@@ -249,5 +259,16 @@ impl From<&NodePicture> for Node {
             applied_index: node.applied,
             revision: node.revision,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_slip_of_status_is_told_from_one_of_a_fault() {
+        assert!(is_slip_of_status("statsu") && is_slip_of_status("stats"));
+        assert!(!is_slip_of_status("strat") && !is_slip_of_status("isolat") && !is_slip_of_status("x"));
     }
 }

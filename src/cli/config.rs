@@ -20,7 +20,7 @@ use crate::view::text::escape_text;
 pub fn run(command: &ConfigCommand, cli: &Cli, to: &mut impl Write) -> Result<(), Failure> {
     match command {
         ConfigCommand::Init(args) => init(args, cli, to),
-        ConfigCommand::Show => show(Sources::read(cli)?, to),
+        ConfigCommand::Show => show(&Sources::read(cli)?, to),
         ConfigCommand::Path => path(cli, to),
         ConfigCommand::Contexts => contexts(&Sources::read(cli)?, to),
     }
@@ -88,7 +88,7 @@ fn path(cli: &Cli, to: &mut impl Write) -> Result<(), Failure> {
     Ok(writeln!(to, "{}", escape_text(&config_path))?)
 }
 
-fn show(sources: Sources, to: &mut impl Write) -> Result<(), Failure> {
+fn show(sources: &Sources, to: &mut impl Write) -> Result<(), Failure> {
     let layers = sources.layers()?;
     let all = config::in_force(&layers);
     let format = layers.iter().find_map(|(_, layer)| layer.write_out).unwrap_or(Format::Simple);

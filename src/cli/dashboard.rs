@@ -51,7 +51,7 @@ impl From<RuntimeError> for Failure {
             other => other,
         };
         let exit = match &error {
-            RuntimeError::NoTerminal => Exit::BadInput,
+            RuntimeError::NoTerminal(_) => Exit::BadInput,
             RuntimeError::Theme(_) => Exit::BadArguments,
             RuntimeError::Logging(_) | RuntimeError::Record(_) | RuntimeError::Replay(_) => Exit::File,
             RuntimeError::Terminal(_)

@@ -15,8 +15,8 @@ use super::piece::Piece;
 use super::stage::{self, Stage};
 use super::{dashboard, outcome, wait};
 use crate::config::{Config, Format};
-use crate::domain::Term;
 use crate::domain::raft::ClusterTime;
+use crate::domain::{Reach, Term};
 use crate::embedded::Cluster;
 use crate::playground::{Begin, Directed, Rehearsal, Summary};
 use crate::runtime;
@@ -55,8 +55,8 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
     // What cannot be played at all is said first.
     let piece = Piece::of_demo(args)?;
     let args = &piece.needs(args)?;
-    if !Terminal::is_there() {
-        return Err(Failure::new(Exit::BadInput, "the demo's dashboard needs a terminal")
+    if let Some(lack) = Terminal::lacks() {
+        return Err(Failure::new(Exit::BadInput, format!("the demo's dashboard {lack}"))
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
     let seed = stage::seed(args);
@@ -79,7 +79,11 @@ pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
                 Ok::<_, Failure>(performance)
             }
         });
-        let ended = runtime::dashboard(Config { connection, ..config }, Some(inside), Some(begins)).await;
+        // Whatever was typed of another cluster, commands that are advised are about this one.
+        let endpoints = connection.endpoints.join(",").replace("http://", "");
+        let reach = Reach { flags: vec![("endpoints", endpoints)], variables: connection.etcdctl_variables() };
+        let config = Config { connection, reach, ..config };
+        let ended = runtime::dashboard(config, Some(inside), Some(begins)).await;
         // Whoever leaves does not wait until the clients have said farewell.
         clients.abort();
         drop(clients.await);

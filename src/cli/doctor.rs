@@ -17,13 +17,13 @@ use super::reading::{self, Reading};
 use super::table::{self, Align, Column};
 use super::unseen::{Unseen, is_complete, unseen};
 use crate::config::{Config, Format, TtlPolicy};
-use crate::domain::{Key, Millis};
+use crate::domain::{Key, Millis, Reach};
 use crate::lang;
 use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, Finding, Severity};
 use crate::runtime;
 use crate::source::Watching;
-use crate::view::text::{command, duration, quantity, sentence};
+use crate::view::text::{duration, quantity, remedy, sentence};
 
 /// How many calls' time a look may take, and how many times the time that the budget wants.
 const CALLS: u32 = 2;
@@ -58,7 +58,7 @@ pub async fn run(args: &DoctorArgs, config: &Config, to: &mut impl Write) -> Res
     // Whom infos matter to wants all of them.
     let all = args.fail_on.severity() == Severity::Info;
     let format = config.output.format.unwrap_or(Format::Simple);
-    let shown = Shown { format, style: Style { hex: config.output.hex }, all };
+    let shown = Shown { format, style: Style { hex: config.output.hex }, all, reach: &config.reach };
     let printed = lang::within(super::spoken(config), || print(facts, &diagnosis, &lacks, shown, to))
         .and_then(|()| Ok(to.flush()?));
     report(&reading, &diagnosis, &lacks, format, all);
@@ -244,13 +244,15 @@ fn summary(findings: &[Finding], left_out: &[&Finding]) -> String {
 
 /// How findings are printed.
 #[derive(Clone, Copy, Debug)]
-pub struct Shown {
+pub struct Shown<'a> {
     /// As what.
     format: Format,
     /// How texts are.
     style: Style,
     /// Whether lines are left out for nothing.
     all: bool,
+    /// What leads the commands to the cluster.
+    reach: &'a Reach,
 }
 
 /// Prints the findings, the worst first.
@@ -258,30 +260,30 @@ pub fn print(
     facts: &Facts,
     diagnosis: &Diagnosis,
     unseen: &[Unseen],
-    Shown { format, style, all }: Shown,
+    Shown { format, style, all, reach }: Shown<'_>,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     if format == Format::Json {
-        return Ok(json::write(&json::Doctor { facts, diagnosis, unseen, style }, to)?);
+        return Ok(json::write(&json::Doctor { facts, diagnosis, unseen, style, reach }, to)?);
     }
     let left = |name| Column(name, Align::Left);
     let columns = ["SEVERITY", "CODE", "LOCKS", "EVIDENCE", "REMEDY"].map(left);
     Ok(table::print(
         format,
         columns,
-        shown(diagnosis.findings(), all).0.into_iter().map(|finding| row(finding, style)),
+        shown(diagnosis.findings(), all).0.into_iter().map(|finding| row(finding, style, reach)),
         to,
     )?)
 }
 
-fn row(finding: &Finding, style: Style) -> [String; 5] {
+fn row(finding: &Finding, style: Style, reach: &Reach) -> [String; 5] {
     [
         finding.severity.name().into(),
         finding.code.into(),
         finding.locks.iter().map(|name| table::name(name, style)).collect::<Vec<_>>().join(","),
         sentence(&finding.evidence),
         // What a terminal would obey is quoted for the shell.
-        command(&finding.remedy),
+        remedy(&finding.remedy, reach),
     ]
 }
 
@@ -306,9 +308,13 @@ mod tests {
     }
 
     fn printed(model: &Model, format: Format) -> String {
+        reached(model, format, &Reach::default())
+    }
+
+    fn reached(model: &Model, format: Format, reach: &Reach) -> String {
         let mut out = Vec::new();
         let unseen = unseen(model.shown(), false, None);
-        let how = Shown { format, style: Style::default(), all: false };
+        let how = Shown { format, style: Style::default(), all: false, reach };
         print(model.shown(), model.diagnosis(), &unseen, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -367,6 +373,17 @@ mod tests {
         assert_eq!(first[..3], ["error", "holder-without-lease", "/jobs/it's"]);
         assert_eq!(first[4], "lockscope release '/jobs/it'\\''s'");
         assert!(printed(&stuck(), Format::Table).contains("| SEVERITY "));
+    }
+
+    #[test]
+    fn a_remedy_goes_to_the_cluster_that_was_named() {
+        let reach = Reach { flags: vec![("endpoints", "a:1".into())], ..Reach::default() };
+        let expected = "lockscope --endpoints a:1 release '/jobs/it'\\''s'";
+        let text = reached(&stuck(), Format::Simple, &reach);
+        assert_eq!(text.lines().next().unwrap().split('\t').nth(4), Some(expected));
+        let document: Value = serde_json::from_str(&reached(&stuck(), Format::Json, &reach)).unwrap();
+        let remedies: Vec<_> = document["findings"].as_array().unwrap().iter().map(|one| &one["remedy"]).collect();
+        assert!(remedies.contains(&&json!(expected)), "{remedies:?}");
     }
 
     fn finding(code: &'static str, severity: Severity, locks: &[&str]) -> Finding {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap_complete::Shell;
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, roman};
+use clap_mangen::roff::{Inline, Roff, bold, roman};
 
 use super::args;
 use super::exit::{Exit, Failure};
@@ -93,7 +93,10 @@ fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     page.render_title(&mut text)?;
     page.render_name_section(&mut text)?;
-    page.render_synopsis_section(&mut text)?;
+    let mut synopsis = Roff::new();
+    synopsis.control("SH", ["SYNOPSIS"]);
+    synopsis.text(usage(command));
+    synopsis.to_writer(&mut text)?;
     page.render_description_section(&mut text)?;
     if own.get_arguments().any(|arg| !arg.is_hide_set()) {
         page.render_options_section(&mut text)?;
@@ -124,14 +127,8 @@ fn commands(command: &clap::Command) -> Roff {
     let mut roff = Roff::new();
     roff.control("SH", ["COMMANDS"]);
     for sub in command.get_subcommands().flat_map(with_those_below).filter(|sub| !sub.is_hide_set()) {
-        let mut line = vec![bold(sub.get_bin_name().unwrap_or(sub.get_name()))];
-        let own: Vec<_> = sub.get_arguments().filter(|arg| !arg.is_global_set() && arg.get_id() != "help").collect();
-        for arg in &own {
-            let name = label(arg);
-            line.push(roman(if arg.is_required_set() { format!(" {name}") } else { format!(" [{name}]") }));
-        }
         roff.control("TP", []);
-        roff.text(line);
+        roff.text(usage(sub));
         let about = sub.get_long_about().or_else(|| sub.get_about()).map(ToString::to_string).unwrap_or_default();
         for (at, paragraph) in about.split("\n\n").enumerate() {
             if at > 0 {
@@ -139,7 +136,7 @@ fn commands(command: &clap::Command) -> Roff {
             }
             roff.text([roman(if at == 0 { format!("{paragraph}.") } else { paragraph.to_owned() })]);
         }
-        for arg in own {
+        for arg in own_arguments(sub) {
             let Some(help) = arg.get_help() else { continue };
             roff.control("RS", []);
             roff.control("TP", []);
@@ -149,6 +146,24 @@ fn commands(command: &clap::Command) -> Roff {
         }
     }
     roff
+}
+
+/// A command with its own arguments, and what each takes.
+fn usage(command: &clap::Command) -> Vec<Inline> {
+    let mut line = vec![bold(command.get_bin_name().unwrap_or(command.get_name()))];
+    line.extend(own_arguments(command).map(|arg| {
+        let name = label(arg);
+        roman(if arg.is_required_set() { format!(" {name}") } else { format!(" [{name}]") })
+    }));
+    if command.has_subcommands() {
+        line.push(roman(" COMMAND"));
+    }
+    line
+}
+
+/// The arguments that are not those of every command.
+fn own_arguments(command: &clap::Command) -> impl Iterator<Item = &clap::Arg> {
+    command.get_arguments().filter(|arg| !arg.is_global_set() && arg.get_id() != "help")
 }
 
 /// A command that does something by itself, or those below one that only groups them.

@@ -59,6 +59,7 @@ pub fn print(
         config_file: settings.file.as_deref().map(path),
         themes_folder: runtime::themes_folder().as_deref().map(path),
         context: config.context.as_deref(),
+        endpoints_from: config.endpoints_from.as_deref(),
         endpoints: &config.connection.endpoints,
         user: config.connection.user.as_ref().map(|user| user.name.as_str()),
         password: config.connection.user.as_ref().map(|_| MASK),
@@ -88,6 +89,10 @@ fn build() -> String {
 fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: Style) -> Vec<[String; 2]> {
     let row =
         |what: &str, is: Option<&str>| [what.to_owned(), is.map(|is| escape_text(is).into_owned()).unwrap_or_default()];
+    let context = info.context.map(|name| match info.endpoints_from {
+        Some(from) => format!("{name} (endpoints from {from})"),
+        None => name.to_owned(),
+    });
     let mut rows = vec![
         row("version", Some(info.version)),
         row("build", Some(&info.build)),
@@ -96,7 +101,7 @@ fn rows(info: &json::Info<'_>, config: &Config, facts: Option<&Facts>, style: St
         row("target", Some(info.target)),
         row("config-path", info.config_path.as_deref()),
         row("themes-folder", info.themes_folder.as_deref()),
-        row("context", info.context),
+        row("context", context.as_deref()),
         row("config-file", info.config_file.as_deref()),
     ];
     rows.extend(info.endpoints.iter().map(|endpoint| row("endpoint", Some(endpoint))));

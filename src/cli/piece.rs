@@ -116,7 +116,7 @@ impl From<ScenarioError> for Failure {
     fn from(error: ScenarioError) -> Self {
         match error {
             ScenarioError::Read { .. } => Self::new(Exit::File, error.to_string()),
-            ScenarioError::Invalid { .. } => Self::new(Exit::BadInput, error.to_string())
+            ScenarioError::Invalid { .. } | ScenarioError::Several(_) => Self::new(Exit::BadInput, error.to_string())
                 .hint("docs/scenarios.md tells what a scenario's file can say."),
         }
     }

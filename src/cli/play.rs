@@ -58,8 +58,8 @@ pub fn run(args: &PlayArgs, config: &Config, to: &mut impl Write) -> Result<(), 
 pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
     // What cannot be played at all is said first.
     let piece = piece(args, &config)?;
-    if !Terminal::is_there() {
-        return Err(Failure::new(Exit::BadInput, "the dashboard of a run needs a terminal")
+    if let Some(lack) = Terminal::lacks() {
+        return Err(Failure::new(Exit::BadInput, format!("the dashboard of a run {lack}"))
             .hint("--headless --for 15s prints a summary instead and needs none."));
     }
     let seed = seed(args);

@@ -26,8 +26,8 @@ use crate::view::text::quantity;
 /// # Errors
 /// When there is no terminal, or the file is no recording.
 pub fn show(args: &ReplayArgs, config: Config) -> Result<(), Failure> {
-    if !Terminal::is_there() {
-        return Err(Failure::new(Exit::BadInput, "the dashboard needs a terminal")
+    if let Some(lack) = Terminal::lacks() {
+        return Err(Failure::new(Exit::BadInput, format!("the dashboard {lack}"))
             .hint("`lockscope replay FILE --headless` prints the locks at the end of a recording without one."));
     }
     let options =

@@ -1,12 +1,14 @@
 //! Every source of settings read, and put over each other.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::args::{self, Cli, Command};
 use super::exit::{Exit, Failure};
 use super::password;
 use crate::config::{self, Config, ConfigError, File, Format, Layer, Origin};
+use crate::nearest::nearest;
+use crate::runtime;
 
 /// The variable of the format of output.
 const WRITE_OUT_VARIABLE: &str = "ETCDCTL_WRITE_OUT";
@@ -81,18 +83,67 @@ impl Sources {
     ///
     /// # Errors
     /// When there is no context of the name that is chosen.
-    pub fn layers(self) -> Result<Vec<(Origin, Layer)>, Failure> {
-        let context = config::chosen(&[&self.flags, &self.environment], &self.file)?;
+    pub fn layers(&self) -> Result<Vec<(Origin, Layer)>, Failure> {
+        let missing = self.path.as_deref().filter(|_| !self.is_there);
+        let context = config::chosen(&[&self.flags, &self.environment], &self.file, missing);
+        let context = context.map_err(|error| match &self.path {
+            // Nobody else chooses one.
+            Some(path) if self.flags.context.is_none() && self.environment.context.is_none() => {
+                self.file.refuse(path, None, "context", &error.to_string()).into()
+            }
+            _ => error,
+        })?;
         let context = context.map(|(name, layer)| (Origin::Context(name), layer));
         // Who types --context means that cluster, whatever an environment still says of another one.
         let is_typed = self.flags.context.is_some();
-        let mut layers = vec![(Origin::Flags, self.flags), (Origin::Environment, self.environment)];
+        let mut layers = vec![(Origin::Flags, self.flags.clone()), (Origin::Environment, self.environment.clone())];
         if let Some(context) = context {
             layers.insert(if is_typed { 1 } else { 2 }, context);
         }
-        layers.extend(self.path.filter(|_| self.is_there).map(|path| (Origin::File(path), self.file.layer)));
+        let path = self.path.clone().filter(|_| self.is_there);
+        layers.extend(path.map(|path| (Origin::File(path), self.file.layer.clone())));
         layers.push((Origin::Locale, Layer::from_locale(variable)));
+        self.check_theme(&layers)?;
         Ok(layers)
+    }
+
+    /// Whether there is the theme that is asked for: commands that draw nothing refuse the same names.
+    fn check_theme(&self, layers: &[(Origin, Layer)]) -> Result<(), Failure> {
+        let said = layers.iter().find_map(|(origin, layer)| Some((origin, layer.theme.as_deref()?)));
+        let Some((origin, name)) = said.filter(|(_, name)| !name.is_empty()) else { return Ok(()) };
+        let known = runtime::theme_names();
+        if known.iter().any(|theme| theme == name) {
+            return Ok(());
+        }
+        let why = match nearest(name, known.iter().map(String::as_str)) {
+            Some(near) => format!("there is no theme `{name}`; did you mean `{near}`?"),
+            None => format!("there is no theme `{name}`; there are {}", known.join(", ")),
+        };
+        Err(self.refuse(origin, "theme", &why))
+    }
+
+    /// That what this source says of a setting is no good: a place in the file, or a bad argument.
+    fn refuse(&self, origin: &Origin, setting: &str, why: &str) -> Failure {
+        let context = match origin {
+            Origin::Context(name) => Some(name.as_str()),
+            Origin::File(_) => None,
+            other => return Failure::new(Exit::BadArguments, format!("{}: {why}", other.words_for(setting))),
+        };
+        let path = self.path.as_deref().unwrap_or(Path::new(""));
+        ConfigError::from(self.file.refuse(path, context, setting, why)).into()
+    }
+
+    /// The same of what follows from several settings together.
+    fn blamed(&self, layers: &[(Origin, Layer)], error: ConfigError) -> Failure {
+        let ConfigError::HalfAnIdentity { given, missing } = error else { return error.into() };
+        let says = |layer: &Layer| layer.said().iter().any(|(name, value)| *name == given && value.is_some());
+        match layers.iter().find(|(_, layer)| says(layer)) {
+            Some((origin @ (Origin::Context(_) | Origin::File(_)), _)) => {
+                let why = format!("`{given}` is given without `{missing}`: a client certificate needs both files");
+                self.refuse(origin, given, &why)
+            }
+            _ => error.into(),
+        }
     }
 
     /// The format of output that is asked for, whatever a context says.
@@ -109,6 +160,13 @@ impl Sources {
 }
 
 impl Settings {
+    /// What a person has to know of the cluster before a command speaks to it.
+    pub fn warning(&self) -> Option<String> {
+        let (name, from) = (self.config.context.as_ref()?, self.config.endpoints_from.as_ref()?);
+        let endpoints = self.config.connection.endpoints.join(",");
+        Some(format!("lockscope: warning: the endpoints are those of {from} ({endpoints}), not of context `{name}`"))
+    }
+
     /// Reads every source of settings and merges them; asks for a password that none has.
     ///
     /// # Errors
@@ -121,7 +179,12 @@ impl Settings {
         // Nobody logs in to a recording.
         let ask: fn(&str) -> _ =
             if matches!(cli.command, Some(Command::Replay(_))) { password::never } else { password::ask };
-        let config = Config { recording: cli.recording(), ..config::merge(layers, ask)? };
+        let mut config = Config {
+            recording: cli.recording(),
+            ..config::merge(&layers, ask).map_err(|error| sources.blamed(&layers, error))?
+        };
+        let file_typed = cli.own.config.as_ref().map(|path| ("config", path.to_string_lossy().into_owned()));
+        config.reach.flags.splice(0..0, file_typed);
         if config.recording.file.is_some() && !cli.has_screen() {
             return Err(Failure::new(Exit::BadArguments, "--record is for what is shown on a screen")
                 .hint("`lockscope record FILE` records without one."));

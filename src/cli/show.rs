@@ -27,6 +27,9 @@ use crate::view::text::{escape, verdict};
 /// How many names are offered when there is no lock of the wanted one.
 const OFFERED: usize = 5;
 
+/// How to see what is left out.
+const ALL_OF_THEM: &str = "--limit 0 prints them all";
+
 /// The keys of leases as the leases themselves tell, beyond what is watched.
 pub type KeysOfLeases = BTreeMap<LeaseId, Vec<Key>>;
 
@@ -73,7 +76,7 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
-    let shown = Shown { format, style, tree: args.tree };
+    let shown = Shown { format, style, tree: args.tree, limit: args.limit };
     lang::within(super::spoken(config), || print(reading.facts(), lock, &diagnosis, &told, shown, to))?;
     reading.end(to)
 }
@@ -225,6 +228,8 @@ struct Shown {
     style: Style,
     /// Whether the document has the tree of who waits for whom.
     tree: bool,
+    /// The most other keys of leases that people are shown; 0 is all.
+    limit: usize,
 }
 
 /// Prints a lock.
@@ -233,7 +238,7 @@ fn print(
     lock: LockView<'_>,
     diagnosis: &Diagnosis,
     told: &KeysOfLeases,
-    Shown { format, style, tree }: Shown,
+    Shown { format, style, tree, limit }: Shown,
     to: &mut impl Write,
 ) -> Result<(), Failure> {
     let others = other_keys(facts, lock, told);
@@ -257,8 +262,11 @@ fn print(
     let waiters = lock
         .waiters()
         .map(|waiter| member("waiter", waiter.position, waiter.waits_for.to_string(), &waiter.key, style));
+    let most = if limit == 0 { usize::MAX } else { limit };
+    let more = others.iter().map(|(_, keys)| keys.len()).sum::<usize>().saturating_sub(most);
     let rest =
         others.iter().flat_map(|(lease, keys)| keys.iter().map(|key| [table::lease(*lease), table::text(key, style)]));
+    let rest = rest.take(most);
     let verdict = verdict(&model::verdict(facts, &lock));
     if format == Format::Simple {
         // The first word of a line says what the line is, so that one grep finds each kind.
@@ -269,6 +277,9 @@ fn print(
         }
         for row in rest {
             table::line(&with_kind("lease-key", row), to)?;
+        }
+        if more > 0 {
+            table::line(&with_kind("more-lease-keys", [more.to_string(), ALL_OF_THEM.to_owned()]), to)?;
         }
         return Ok(());
     }
@@ -293,6 +304,9 @@ fn print(
     let rest: Vec<_> = rest.collect();
     if !rest.is_empty() {
         table::print(format, [left("LEASE"), left("OTHER KEYS OF THE LEASE")], rest, to)?;
+    }
+    if more > 0 {
+        writeln!(to, "and {more} more: {ALL_OF_THEM}")?;
     }
     Ok(())
 }
@@ -342,7 +356,7 @@ mod tests {
     fn shown(model: &Model, name: &[u8], told: &KeysOfLeases, format: Format) -> String {
         let mut out = Vec::new();
         let facts = model.shown();
-        let how = Shown { format, style: Style::default(), tree: false };
+        let how = Shown { format, style: Style::default(), tree: false, limit: 100 };
         print(facts, facts.lock_named(name).unwrap(), model.diagnosis(), told, how, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
@@ -379,6 +393,20 @@ mod tests {
         let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
         let headers = ["| LOCK ", "| VERDICT ", "| ROLE ", "| OTHER KEYS OF THE LEASE "];
         assert!(headers.iter().all(|header| text.contains(header)), "{text}");
+    }
+
+    #[test]
+    fn of_very_many_other_keys_the_first_are_printed_and_how_to_see_the_rest() {
+        let told = KeysOfLeases::from([(FIRST, (0..150).map(|n| Key::from(&*format!("/far/{n:03}"))).collect())]);
+        let text = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Simple);
+        assert_eq!(text.matches("\nlease-key\t").count(), 100);
+        assert!(text.ends_with("\nmore-lease-keys\t50\t--limit 0 prints them all\n"), "{text}");
+        let table = shown(&sample::locks(), b"/jobs/reindex", &told, Format::Table);
+        assert!(table.ends_with("and 50 more: --limit 0 prints them all\n"), "{table}");
+        assert!(table.contains("/far/099") && !table.contains("/far/100"), "{table}");
+        let document: Value =
+            serde_json::from_str(&shown(&sample::locks(), b"/jobs/reindex", &told, Format::Json)).unwrap();
+        assert_eq!(document["lease_keys"][0]["keys"].as_array().unwrap().len(), 150);
     }
 
     #[test]

@@ -93,12 +93,22 @@ pub struct File {
     pub layer: Layer,
     /// The contexts by their names.
     pub contexts: BTreeMap<String, Layer>,
+    /// Where each value stands: the context, if it is in one, the setting, line and column.
+    places: Vec<(Option<String>, String, (usize, usize))>,
 }
 
 /// The section whose sections are contexts.
 const CONTEXTS: &str = "contexts";
 
 impl File {
+    /// That the value which a setting has in the file at `path`, in a context or outside, is no good.
+    pub fn refuse(&self, path: &Path, context: Option<&str>, setting: &str, why: &str) -> FileError {
+        let found =
+            self.places.iter().find(|(in_context, name, _)| in_context.as_deref() == context && name == setting);
+        let (line, column) = found.map_or((1, 1), |(_, _, place)| *place);
+        FileError::Invalid { path: path.to_owned(), line, column, why: why.to_owned() }
+    }
+
     /// Reads a configuration file; a file that is not there says nothing when it is the
     /// default one.
     ///
@@ -134,9 +144,15 @@ impl File {
         let reader = Reader { text, path };
         let mut table = DeTable::parse(text).map_err(|error| reader.invalid(&error))?;
         let names: Vec<_> = Layer::NAMES.into_iter().chain(Layer::SECTIONS).chain([CONTEXTS]).collect();
-        reader.refuse_unknown(table.get_ref(), &names)?;
+        reader.refuse_unknown(table.get_ref(), &names, "[findings]")?;
+        let mut places = reader.places(None, table.get_ref());
         let contexts = match table.get_mut().remove(CONTEXTS) {
-            Some(contexts) => reader.contexts(contexts)?,
+            Some(contexts) => {
+                let all = contexts.get_ref().as_table().into_iter().flatten();
+                let tables = all.filter_map(|(name, settings)| Some((name, settings.get_ref().as_table()?)));
+                places.extend(tables.flat_map(|(name, settings)| reader.places(Some(name.get_ref()), settings)));
+                reader.contexts(contexts)?
+            }
             None => BTreeMap::new(),
         };
         if let Some((key, given)) = table.get_ref().get_key_value("context")
@@ -148,9 +164,9 @@ impl File {
             );
             return Err(reader.invalid_at(key.span().start, &why));
         }
-        reader.refuse_unknown_findings(table.get_ref())?;
+        reader.refuse_unknown_findings(table.get_ref(), "the first section")?;
         let layer = Layer::deserialize(Deserializer::from(table)).map_err(|error| reader.invalid(&error))?;
-        Ok(Self { layer, contexts })
+        Ok(Self { layer, contexts, places })
     }
 }
 
@@ -185,34 +201,101 @@ impl Reader<'_> {
             return Err(self.invalid_at(key.span().start, "a context cannot name another context"));
         }
         let names: Vec<_> = Layer::NAMES.into_iter().skip(1).chain(Layer::SECTIONS).collect();
-        self.refuse_unknown(table, &names)?;
-        self.refuse_unknown_findings(table)?;
+        let section = format!("[contexts.{}.findings]", name.get_ref());
+        self.refuse_unknown(table, &names, &section)?;
+        self.refuse_unknown_findings(table, &section)?;
         Layer::deserialize(ValueDeserializer::from(settings)).map_err(|error| self.invalid(&error))
     }
 
-    fn refuse_unknown_findings(&self, table: &DeTable<'_>) -> Result<(), FileError> {
+    /// `before`: what a setting that is no finding has to stand above.
+    fn refuse_unknown_findings(&self, table: &DeTable<'_>, before: &str) -> Result<(), FileError> {
         let section = table.get("findings").and_then(|section| section.get_ref().as_table());
-        section.map_or(Ok(()), |section| self.refuse_unknown(section, Findings::NAMES))
+        let Some(section) = section else { return Ok(()) };
+        let Some(key) = unknown(section, Findings::NAMES) else { return Ok(()) };
+        if let Some(name) = Layer::NAMES.into_iter().find(|name| *name == key.get_ref()) {
+            let why = format!("`{name}` is no setting of findings: it has to stand above {before}");
+            return Err(self.invalid_at(key.span().start, &why));
+        }
+        Err(self.unknown_at(key, Findings::NAMES))
     }
 
     /// Fails at the first key that is none of these names, and says which was probably meant.
-    fn refuse_unknown(&self, table: &DeTable<'_>, names: &[&'static str]) -> Result<(), FileError> {
-        let unknown = table.keys().filter(|key| !names.contains(&key.get_ref().as_ref()));
-        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+    /// `section`: where those of findings belong.
+    fn refuse_unknown(&self, table: &DeTable<'_>, names: &[&'static str], section: &str) -> Result<(), FileError> {
+        let Some(key) = unknown(table, names) else { return Ok(()) };
+        if Findings::NAMES.iter().any(|name| *name == key.get_ref()) {
+            let why = format!("`{}` belongs into the section {section}: write that line above it", key.get_ref());
+            return Err(self.invalid_at(key.span().start, &why));
+        }
+        let error = self.unknown_at(key, names);
+        match crate::nearest::nearest(key.get_ref(), Findings::NAMES.iter().copied()) {
+            Some(near) if matches!(&error, FileError::Unknown { nearest: None, .. }) => {
+                let key_name = key.get_ref();
+                let why = format!("unknown setting `{key_name}`; did you mean `{near}` in the section {section}?");
+                Err(self.invalid_at(key.span().start, &why))
+            }
+            _ => Err(error),
+        }
+    }
+
+    fn unknown_at(&self, key: &Spanned<DeString<'_>>, names: &[&'static str]) -> FileError {
         let (line, column) = line_and_column(self.text, key.span().start);
         let key = key.get_ref().as_ref().to_owned();
         let nearest = crate::nearest::nearest(&key, names.iter().copied()).map(str::to_owned);
-        Err(FileError::Unknown { path: self.path.to_owned(), line, column, key, nearest })
+        FileError::Unknown { path: self.path.to_owned(), line, column, key, nearest }
+    }
+
+    /// Where the values of a table stand.
+    fn places(&self, context: Option<&str>, table: &DeTable<'_>) -> Vec<(Option<String>, String, (usize, usize))> {
+        let each = table.iter().map(|(key, value)| {
+            (context.map(str::to_owned), key.get_ref().to_string(), line_and_column(self.text, value.span().start))
+        });
+        each.collect()
     }
 
     fn invalid(&self, error: &toml::de::Error) -> FileError {
-        self.invalid_at(error.span().map_or(0, |span| span.start), error.message())
+        self.invalid_at(error.span().map_or(0, |span| span.start), &in_words(error.message()))
     }
 
     fn invalid_at(&self, at: usize, why: &str) -> FileError {
         let (line, column) = line_and_column(self.text, at);
         FileError::Invalid { path: self.path.to_owned(), line, column, why: why.to_owned() }
     }
+}
+
+/// The first key of a table that is none of these names.
+fn unknown<'a, 'b>(table: &'a DeTable<'b>, names: &[&'static str]) -> Option<&'a Spanned<DeString<'b>>> {
+    table.keys().filter(|key| !names.contains(&key.get_ref().as_ref())).min_by_key(|key| key.span().start)
+}
+
+/// What TOML's reader says, in the words of who writes a file.
+fn in_words(message: &str) -> String {
+    let message = message.trim_end();
+    if message.starts_with("string values must be quoted") {
+        return "text has to stand in quotes, such as \"prod\"; numbers, true and false stand alone".to_owned();
+    }
+    let Some((found, wanted)) = message.strip_prefix("invalid type: ").and_then(|rest| rest.rsplit_once(", expected "))
+    else {
+        return message.replace("missing assignment between key-value pairs", "a name needs a value behind it");
+    };
+    let wanted = match wanted {
+        "a boolean" => "true or false",
+        "a string" => "text in quotes",
+        "path string" => "a path in quotes",
+        wanted if wanted.starts_with("struct ") => "a section in brackets, with its settings below",
+        wanted => wanted,
+    };
+    let found = found.trim_end_matches(" as i128").trim_end_matches(" as u128");
+    let found = match found.split_once(' ') {
+        Some(("string", said)) => format!("the text {said}"),
+        Some(("integer", said)) => format!("the number {}", said.trim_matches('`')),
+        Some(("floating", said)) => format!("the number {}", said.trim_start_matches("point ").trim_matches('`')),
+        Some(("boolean", said)) => said.trim_matches('`').to_owned(),
+        None if found == "sequence" => "a list".to_owned(),
+        None if found == "map" => "a section".to_owned(),
+        _ => found.to_owned(),
+    };
+    format!("{wanted} is wanted here, not {found}")
 }
 
 #[cfg(test)]
@@ -303,14 +386,18 @@ mod tests {
                 .into())
         );
         let error = read("dial-timeout = 5").unwrap_err();
-        assert!(error.starts_with("/c/config.toml:1:16: "), "{error}");
-        assert!(error.contains("a duration in quotes, such as \"5s\""), "{error}");
+        assert_eq!(
+            error,
+            "/c/config.toml:1:16: a duration in quotes, such as \"5s\", is wanted here, not the number 5"
+        );
         assert!(read("hex = ").unwrap_err().starts_with("/c/config.toml:1:7: "));
         assert!(read("ttl-budget = 0").unwrap_err().contains("no whole number from 1"));
         assert!(read("ttl-budget = -3").unwrap_err().contains("`-3`"));
         assert!(read("endpoints = []").unwrap_err().contains("no endpoint"));
         assert!(read("endpoints = [\"db1\"]").unwrap_err().contains("`db1` has no port"));
-        assert!(read("read-only = \"yes\"").unwrap_err().contains("expected a boolean"));
+        assert!(
+            read("read-only = \"yes\"").unwrap_err().ends_with("true or false is wanted here, not the text \"yes\"")
+        );
         assert!(read("hex = true\nhex = false").unwrap_err().starts_with("/c/config.toml:2:1: "));
     }
 
@@ -327,7 +414,7 @@ mod tests {
         assert_eq!(read.contexts["a b"], Layer::default());
         for (text, error) in [
             ("[contexts.prod]\n  endpoint = 1", "2:3: unknown setting `endpoint`; did you mean `endpoints`?"),
-            ("[contexts.prod]\nhex = 1", "2:7: invalid type: integer `1`, expected a boolean"),
+            ("[contexts.prod]\nhex = 1", "2:7: true or false is wanted here, not the number 1"),
             ("[contexts.prod]\ncontext = \"dev\"", "2:1: a context cannot name another context"),
             ("[contexts]\nprod = 3", "2:8: a context is a section: write [contexts.prod] and its settings below"),
             ("contexts = 3", "1:12: contexts are sections: write [contexts.prod] and its settings below"),
@@ -355,6 +442,75 @@ mod tests {
         let error = File::from_bytes(b"hex = true\ntheme = \"\xff\"", Path::new("c.toml")).unwrap_err();
         assert_eq!(error.to_string(), "c.toml:2:10: this is no UTF-8, and a configuration file has to be");
         assert!(File::from_bytes(b"\0\x01\x02", Path::new("c.toml")).is_err());
+    }
+
+    #[test]
+    fn a_setting_in_another_section_than_its_own_is_told_where_it_belongs() {
+        for (text, error) in [
+            ("long-hold = \"1m\"", "1:1: `long-hold` belongs into the section [findings]: write that line above it"),
+            ("[findings]\nhex = true", "2:1: `hex` is no setting of findings: it has to stand above the first section"),
+            (
+                "[contexts.prod]\nlag = \"1s\"",
+                "2:1: `lag` belongs into the section [contexts.prod.findings]: write that line above it",
+            ),
+            (
+                "[contexts.prod.findings]\nhex = true",
+                "2:1: `hex` is no setting of findings: it has to stand above [contexts.prod.findings]",
+            ),
+            (
+                "long-holt = \"1m\"",
+                "1:1: unknown setting `long-holt`; did you mean `long-hold` in the section [findings]?",
+            ),
+        ] {
+            assert_eq!(read(text).unwrap_err(), format!("/c/config.toml:{error}"), "{text}");
+        }
+        for name in Findings::NAMES {
+            assert!(
+                read(&format!("{name} = 1")).unwrap_err().contains("belongs into the section [findings]"),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_threshold_that_nothing_can_reach_or_that_says_nothing_is_refused() {
+        let of = |line: &str| read(&format!("[findings]\n{line}")).map(|layer| layer.findings);
+        assert!(of("near-quota = 500").unwrap_err().ends_with(":2:14: `500` is no whole number from 1 to 100"));
+        assert!(of("near-quota = 0").is_err() && of("near-quota = 100").is_ok());
+        for name in Findings::NAMES {
+            let no_number = of(&format!("{name} = -1")).unwrap_err();
+            let too_large = of(&format!("{name} = 99999999999999999999")).unwrap_err();
+            assert!(!too_large.contains("i128") && no_number.contains(":2:"), "{too_large}");
+            assert!(of(&format!("{name} = \"10ns\"")).is_err(), "{name}");
+        }
+        assert!(of("lag = \"10ns\"").unwrap_err().contains("it has to be at least 1ms"));
+    }
+
+    #[test]
+    fn what_is_wrong_is_told_in_the_words_of_who_writes_a_file() {
+        for text in [
+            "theme = dark",
+            "theme = 99999999999999999999",
+            "hex = 99999999999999999999",
+            "ttl-budget = 99999999999999999999",
+            "log-file = 3",
+            "theme = ['a']",
+            "findings = 3",
+            "endpoints = 3",
+            "prefix = [3]",
+            "hex",
+            "hex = yes",
+            "dial-timeout = 1.5",
+        ] {
+            let error = read(text).unwrap_err();
+            for word in
+                ["i128", "literal string", "invalid type", "struct", "path string", "sequence", "map", "boolean"]
+            {
+                assert!(!error.contains(word), "{text}: {error}");
+            }
+        }
+        let error = read("theme = dark").unwrap_err();
+        assert!(error.starts_with("/c/config.toml:1:9: text has to stand in quotes"), "{error}");
     }
 
     #[test]

@@ -8,42 +8,34 @@ use toml::Value;
 use super::Setting;
 use super::file::de;
 
-/// A section of lengths and numbers, each with its name in the file, its default there as the rules
-/// have it, and what it means.
+/// A section of lengths and numbers, each with its name in the file, its reader, its default there as
+/// the rules have it, and what it means.
 macro_rules! section {
-    (lengths { $($length:ident = $length_name:literal ($usual_length:literal): $of_length:literal,)* }
-     numbers { $($number:ident = $number_name:literal ($usual_number:literal): $of_number:literal,)* }) => {
+    ($($field:ident: $type:ty = $name:literal by $read:literal ($usual:literal): $about:literal,)*) => {
         /// What the file says; `None` leaves it to the rules.
         #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
         #[serde(default, deny_unknown_fields)]
         pub struct Findings {
             $(
-                #[doc = $of_length]
-                #[serde(rename = $length_name, deserialize_with = "de::duration")]
-                pub $length: Option<Duration>,
-            )*
-            $(
-                #[doc = $of_number]
-                #[serde(rename = $number_name, deserialize_with = "de::number")]
-                pub $number: Option<u32>,
+                #[doc = $about]
+                #[serde(rename = $name, deserialize_with = $read)]
+                pub $field: Option<$type>,
             )*
         }
 
         impl Findings {
             /// The names of all settings of the section.
-            pub const NAMES: &'static [&'static str] = &[$($length_name,)* $($number_name,)*];
+            pub const NAMES: &'static [&'static str] = &[$($name,)*];
 
             /// All of them, with what they mean and what they are when nobody sets them.
             pub const SETTINGS: &'static [Setting] = &[
-                $(Setting { name: $length_name, about: $of_length, value: $usual_length, is_default: true },)*
-                $(Setting { name: $number_name, about: $of_number, value: $usual_number, is_default: true },)*
+                $(Setting { name: $name, about: $about, value: $usual, is_default: true },)*
             ];
 
             /// What is said of each, as the file would have it, in the order of [`Findings::NAMES`].
             pub fn said(&self) -> Vec<(&'static str, Option<Value>)> {
                 vec![
-                    $(($length_name, self.$length.map(super::origin::duration)),)*
-                    $(($number_name, self.$number.map(|number| Value::from(i64::from(number)))),)*
+                    $(($name, self.$field.map(InFile::in_file)),)*
                 ]
             }
 
@@ -51,35 +43,67 @@ macro_rules! section {
             #[must_use]
             pub fn over(self, below: Self) -> Self {
                 Self {
-                    $($length: self.$length.or(below.$length),)*
-                    $($number: self.$number.or(below.$number),)*
+                    $($field: self.$field.or(below.$field),)*
                 }
             }
         }
     };
 }
 
+/// A value as the file has it.
+trait InFile {
+    fn in_file(self) -> Value;
+}
+
+impl InFile for Duration {
+    fn in_file(self) -> Value {
+        super::origin::duration(self)
+    }
+}
+
+impl InFile for u32 {
+    fn in_file(self) -> Value {
+        Value::from(i64::from(self))
+    }
+}
+
 section! {
-    lengths {
-        long_hold = "long-hold" (r#""15m""#): "Warn of a lock that is held for longer than this while others wait.",
-        kept_waiting = "kept-waiting" (r#""20s""#): "Report a client that renews and keeps others waiting for longer than this.",
-        long_ttl = "long-ttl" (r#""5m""#): "A lease of more time than this blocks others for long when its client crashes.",
-        lost_holder = "lost-holder" (r#""1m""#): "How long a holder that lost its lease is reported.",
-        leader_change = "leader-change" (r#""2m""#): "How long a change of leader is reported.",
-        leaderless = "leaderless" (r#""5s""#): "A cluster without a leader for longer than this is in trouble.",
-        silent = "silent" (r#""3s""#): "A member that gives no answer for so long is unreachable.",
-        link_lost = "link-lost" (r#""2s""#): "A link that is down for longer than this is reported as unreachable.",
-        lag = "lag" (r#""5s""#): "A member that lacks what others had so long ago lags.",
-        stuck = "stuck" (r#""10m""#): "A live holder with waiters that holds for longer than this may not know that it holds,",
-        dropped_for = "dropped-for" (r#""5m""#): "How long a waiter that fell out of its queue is reported.",
-        free_for = "free-for" (r#""1m""#): "Report a lock that is usually held once it is free for longer than this.",
-    }
-    numbers {
-        long_hold_medians = "long-hold-medians" ("5"): "Warn of a hold of so many times the lock's own median, too.",
-        lag_entries = "lag-entries" ("10000"): "So many entries behind the others is a lag, however soon it came.",
-        near_quota = "near-quota" ("80"): "A backend that fills so much of its quota is nearly full, in percent.",
-        stuck_longest = "stuck-longest" ("20"): "if that is also so many times the longest hold that was seen.",
-        keyless = "keyless" ("10"): "Report keyless leases of one TTL that nobody renews from this many on.",
-        keyless_many = "keyless-many" ("100"): "From this many on it is a warning.",
-    }
+    long_hold: Duration = "long-hold" by "de::length" (r#""15m""#):
+        "Warn of a lock that is held for longer than this while others wait.",
+    long_hold_medians: u32 = "long-hold-medians" by "de::number" ("5"):
+        "Warn of a hold that is longer than so many times the lock's own median hold.",
+    kept_waiting: Duration = "kept-waiting" by "de::length" (r#""20s""#):
+        "Report a client that renews its lease and keeps others waiting for longer than this.",
+    stuck: Duration = "stuck" by "de::length" (r#""10m""#):
+        "Report a queue as stuck whose holder is alive and holds for longer than this, if stuck-longest is \
+         exceeded as well: it may not know that it holds.",
+    stuck_longest: u32 = "stuck-longest" by "de::number" ("20"):
+        "Report a queue as stuck only if its hold is so many times as long as the longest that was seen of \
+         that lock before.",
+    long_ttl: Duration = "long-ttl" by "de::length" (r#""5m""#):
+        "Report a lease with a TTL above this: when its client crashes, others wait that long.",
+    lost_holder: Duration = "lost-holder" by "de::length" (r#""1m""#):
+        "For how long a holder that lost its lease is reported.",
+    dropped_for: Duration = "dropped-for" by "de::length" (r#""5m""#):
+        "For how long a waiter that fell out of its queue is reported.",
+    free_for: Duration = "free-for" by "de::length" (r#""1m""#):
+        "Report a lock that is usually held once it is free for longer than this.",
+    keyless: u32 = "keyless" by "de::number" ("10"):
+        "Report leases without keys that nobody renews from so many of one TTL on.",
+    keyless_many: u32 = "keyless-many" by "de::number" ("100"):
+        "Warn of leases without keys that nobody renews from so many of one TTL on.",
+    leader_change: Duration = "leader-change" by "de::length" (r#""2m""#):
+        "For how long a change of leader is reported.",
+    leaderless: Duration = "leaderless" by "de::length" (r#""5s""#):
+        "Report a cluster that has no leader for longer than this.",
+    silent: Duration = "silent" by "de::length" (r#""3s""#):
+        "Report a member that gives no answer for so long as unreachable.",
+    link_lost: Duration = "link-lost" by "de::length" (r#""2s""#):
+        "Report a cluster that cannot be reached for longer than this.",
+    lag: Duration = "lag" by "de::length" (r#""5s""#):
+        "Report a member that lacks what the others had so long ago.",
+    lag_entries: u32 = "lag-entries" by "de::number" ("10000"):
+        "Report a member that is so many log entries behind the others, however soon it came.",
+    near_quota: u32 = "near-quota" by "de::percent" ("80"):
+        "Report a member whose database fills so much of its quota, in percent.",
 }

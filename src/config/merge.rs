@@ -1,12 +1,12 @@
 //! Puts the layers over each other and decides what follows from several settings together.
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use super::layer::Secret;
 use super::{
     Config, Connection, Credentials, Display, Endpoint, File, FileError, Layer, Logging, Origin, Output, Polling,
-    Recording, Tls, ValueError,
+    Recording, Tls, ValueError, reach,
 };
 
 /// Why there is no configuration.
@@ -24,7 +24,7 @@ pub enum ConfigError {
     #[error(transparent)]
     File(#[from] FileError),
     /// A context that there is none of.
-    #[error("there is no context `{name}`{}", ContextHint { nearest: nearest.as_deref(), known })]
+    #[error("there is no context `{name}`{}", ContextHint { nearest: nearest.as_deref(), known, missing: missing.as_deref() })]
     UnknownContext {
         /// The name that was asked for.
         name: String,
@@ -32,6 +32,8 @@ pub enum ConfigError {
         nearest: Option<String>,
         /// Those there are.
         known: Vec<String>,
+        /// Where a file was looked for and is none.
+        missing: Option<PathBuf>,
     },
     /// A client certificate without its key, or the other way round.
     #[error("--{given} is given without --{missing}: a client certificate needs both files")]
@@ -57,10 +59,14 @@ pub enum ConfigError {
 struct ContextHint<'a> {
     nearest: Option<&'a str>,
     known: &'a [String],
+    missing: Option<&'a Path>,
 }
 
 impl fmt::Display for ContextHint<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(path) = self.missing {
+            return write!(f, "; there is no configuration file at {}", path.display());
+        }
         match self.nearest {
             Some(name) => write!(f, "; did you mean `{name}`?"),
             None if self.known.is_empty() => f.write_str("; the configuration file has no section [contexts.NAME]"),
@@ -70,11 +76,12 @@ impl fmt::Display for ContextHint<'_> {
 }
 
 /// What the context says that these layers, the strongest first, choose together; `None` when
-/// they choose none. Empty is none: so a flag can refuse the file's.
+/// they choose none. Empty is none: so a flag can refuse the file's. `missing` is where the file was
+/// looked for when it is not there.
 ///
 /// # Errors
 /// When there is no context of that name.
-pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>, ConfigError> {
+pub fn chosen(layers: &[&Layer], file: &File, missing: Option<&Path>) -> Result<Option<(String, Layer)>, ConfigError> {
     let name = layers.iter().chain(&[&file.layer]).find_map(|layer| layer.context.as_ref());
     let Some(name) = name.filter(|name| !name.is_empty()) else { return Ok(None) };
     match file.contexts.get(name) {
@@ -82,6 +89,7 @@ pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>,
         None => Err(ConfigError::UnknownContext {
             nearest: crate::nearest::nearest(name, file.contexts.keys().map(String::as_str)).map(str::to_owned),
             known: file.contexts.keys().cloned().collect(),
+            missing: missing.map(Path::to_owned),
             name: name.clone(),
         }),
     }
@@ -93,12 +101,11 @@ pub fn chosen(layers: &[&Layer], file: &File) -> Result<Option<(String, Layer)>,
 /// # Errors
 /// When settings contradict each other, or `ask` fails.
 pub fn merge(
-    layers: Vec<(Origin, Layer)>,
+    layers: &[(Origin, Layer)],
     ask: impl FnOnce(&str) -> Result<String, ConfigError>,
 ) -> Result<Config, ConfigError> {
-    let read_only = read_only(&layers);
-    let layers: Vec<Layer> = layers.into_iter().map(|(_, layer)| layer).collect();
-    let user = match login(&layers) {
+    let read_only = read_only(layers);
+    let user = match login(layers) {
         Some((name, Some(password))) => Some(Credentials { name, password }),
         Some((name, None)) => {
             let password = ask(&name)?;
@@ -106,7 +113,7 @@ pub fn merge(
         }
         None => None,
     };
-    let all = layers.into_iter().rev().fold(Layer::default(), |below, layer| layer.over(below));
+    let all = layers.iter().rev().fold(Layer::default(), |below, (_, layer)| layer.clone().over(below));
     let tls = Tls {
         cacert: not_empty(all.cacert),
         cert: not_empty(all.cert),
@@ -129,17 +136,20 @@ pub fn merge(
         None if secure => vec![Endpoint { tls: None, authority: "127.0.0.1:2379".into() }.url(true)],
         None => endpoints,
     };
+    let connection = Connection {
+        endpoints,
+        tls,
+        user,
+        dial_timeout: all.dial_timeout.unwrap_or(dial_timeout),
+        command_timeout: all.command_timeout.unwrap_or(command_timeout),
+        keepalive_time: all.keepalive_time.unwrap_or(keepalive_time),
+        keepalive_timeout: all.keepalive_timeout.unwrap_or(keepalive_timeout),
+    };
     Ok(Config {
         context: all.context.filter(|name| !name.is_empty()),
-        connection: Connection {
-            endpoints,
-            tls,
-            user,
-            dial_timeout: all.dial_timeout.unwrap_or(dial_timeout),
-            command_timeout: all.command_timeout.unwrap_or(command_timeout),
-            keepalive_time: all.keepalive_time.unwrap_or(keepalive_time),
-            keepalive_timeout: all.keepalive_timeout.unwrap_or(keepalive_timeout),
-        },
+        endpoints_from: reach::endpoints_from(layers),
+        reach: reach::reach(layers, &connection),
+        connection,
         prefixes: all.prefix.unwrap_or_default(),
         read_only,
         audit_log: not_empty(all.audit_log),
@@ -175,14 +185,14 @@ fn read_only(layers: &[(Origin, Layer)]) -> Option<String> {
 /// nothing else; without one the user may be `name:password`. A password from a layer below
 /// the user's is taken for a bare name only: it belongs to nobody in particular, whereas one
 /// inside another layer's user belongs to that user.
-fn login(layers: &[Layer]) -> Option<(String, Option<String>)> {
-    let user_at = layers.iter().position(|layer| layer.user.is_some())?;
-    let Secret(user) = layers[user_at].user.clone()?;
+fn login(layers: &[(Origin, Layer)]) -> Option<(String, Option<String>)> {
+    let user_at = layers.iter().position(|(_, layer)| layer.user.is_some())?;
+    let Secret(user) = layers[user_at].1.user.clone()?;
     if user.is_empty() {
         return None;
     }
-    let password_at = layers.iter().position(|layer| layer.password.is_some());
-    let password = password_at.and_then(|at| layers[at].password.clone()).map(|Secret(password)| password);
+    let password_at = layers.iter().position(|(_, layer)| layer.password.is_some());
+    let password = password_at.and_then(|at| layers[at].1.password.clone()).map(|Secret(password)| password);
     let beside = password.clone().filter(|password| !password.is_empty() && password_at <= Some(user_at));
     match (beside, user.split_once(':')) {
         (Some(password), _) => Some((user, Some(password))),
@@ -198,7 +208,6 @@ fn not_empty(path: Option<PathBuf>) -> Option<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
     use std::time::Duration;
 
     use super::*;
@@ -206,7 +215,7 @@ mod tests {
 
     /// Layers whose origins do not matter.
     fn merge(layers: Vec<Layer>, ask: impl FnOnce(&str) -> Result<String, ConfigError>) -> Result<Config, ConfigError> {
-        super::merge(layers.into_iter().map(|layer| (Origin::Default, layer)).collect(), ask)
+        super::merge(&layers.into_iter().map(|layer| (Origin::Default, layer)).collect::<Vec<_>>(), ask)
     }
 
     fn never(_: &str) -> Result<String, ConfigError> {
@@ -336,8 +345,8 @@ mod tests {
     fn what_refuses_writes_is_named_as_one_would_look_for_it() {
         let says = |read_only| Layer { read_only, ..Layer::default() };
         let by = |layers: &[(Origin, Option<bool>)]| {
-            let layers = layers.iter().map(|(origin, said)| (origin.clone(), says(*said))).collect();
-            super::merge(layers, never).unwrap().read_only
+            let layers = layers.iter().map(|(origin, said)| (origin.clone(), says(*said))).collect::<Vec<_>>();
+            super::merge(&layers, never).unwrap().read_only
         };
         let file = Origin::File("/c.toml".into());
         let prod = Origin::Context("prod".into());
@@ -362,7 +371,9 @@ mod tests {
         .unwrap();
         let name = |name: &str| Layer { context: Some(name.to_owned()), ..Layer::default() };
         let choose = |flag: &Layer, variable: &Layer| {
-            chosen(&[flag, variable], &file).map(|found| found.map(|found| found.0)).map_err(|error| error.to_string())
+            chosen(&[flag, variable], &file, None)
+                .map(|found| found.map(|found| found.0))
+                .map_err(|error| error.to_string())
         };
         let none = Layer::default();
         assert_eq!(choose(&none, &none), Ok(Some("dev".into())));
@@ -374,7 +385,7 @@ mod tests {
             choose(&name("zebra"), &none),
             Err("there is no context `zebra`; the contexts are dev, prod".into())
         );
-        let error = chosen(&[&name("x")], &File::default()).unwrap_err().to_string();
+        let error = chosen(&[&name("x")], &File::default(), None).unwrap_err().to_string();
         assert!(error.contains("has no section [contexts.NAME]"), "{error}");
     }
 

@@ -165,9 +165,13 @@ impl Layer {
     }
 }
 
-/// A length of time as the file has it.
+/// A length of time as the file has it, in the largest unit of which it is a whole number.
 pub(super) fn duration(length: std::time::Duration) -> Value {
-    text(format!("{length:?}"))
+    let nanos = length.as_nanos();
+    let units =
+        [("h", 3_600_000_000_000), ("m", 60_000_000_000), ("s", 1_000_000_000), ("ms", 1_000_000), ("us", 1_000)];
+    let (unit, size) = units.into_iter().find(|(_, size)| nanos.is_multiple_of(*size)).unwrap_or(("ns", 1));
+    text(format!("{}{unit}", nanos / size))
 }
 
 /// A password that is written into the user's name stays what it is: a secret.
@@ -231,6 +235,21 @@ mod tests {
         let all = in_force(&[(Origin::Flags, file("user = \"root:hunter2\"\npassword = \"hunter3\""))]);
         assert!(!format!("{all:?}").contains("hunter"));
         assert_eq!(of(&all, "user").value, Some(text("root:***")));
+    }
+
+    #[test]
+    fn lengths_of_time_are_written_one_way_whoever_says_them() {
+        let layer = file("[findings]\nlong-hold = '900s'\nkept-waiting = '1m30s'\nlag = '1.5s'\nstuck = '0h420s'");
+        let all = in_force(&[(Origin::Flags, layer)]);
+        let said = |name: &str| of(&all, name).value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+        let is: Vec<_> =
+            ["long-hold", "kept-waiting", "lag", "stuck"].map(|name| said(&format!("findings.{name}"))).into();
+        assert_eq!(is, ["15m", "90s", "1500ms", "7m"]);
+        for one in in_force(&[]) {
+            let Some(said) = one.value.as_ref().and_then(Value::as_str) else { continue };
+            let Ok(length) = crate::config::parse::duration(said) else { continue };
+            assert_eq!(duration(length).as_str(), Some(said), "the default of {}", one.name);
+        }
     }
 
     #[test]

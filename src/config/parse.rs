@@ -18,6 +18,9 @@ pub enum ValueError {
     /// A duration below zero, or zero itself where time has to pass.
     #[error("`{0}` is too short: it has to be longer than zero")]
     TooShort(String),
+    /// A duration below the least that makes a difference.
+    #[error("`{0}` is too short: it has to be at least {1}")]
+    Shorter(String, &'static str),
     /// A duration beyond what can be counted.
     #[error("`{0}` is too long")]
     TooLong(String),

@@ -20,25 +20,29 @@ pub struct Setting {
 
 /// All settings that stand outside a section, in the order of [`Layer::NAMES`](super::Layer::NAMES).
 pub const SETTINGS: [Setting; 27] = [
-    example("context", "The context that is used when none is named: see the end.", r#""prod""#),
+    example(
+        "context",
+        "The context that is used when none is named: a section [contexts.NAME], see the end of this file.",
+        r#""prod""#,
+    ),
     usual("endpoints", "The members of the cluster; the scheme may be left out.", r#"["127.0.0.1:2379"]"#),
     example("cacert", "Trust servers whose certificates these authorities signed.", r#""/etc/etcd/ca.pem""#),
     example("cert", "Show this client certificate.", r#""/etc/etcd/me.pem""#),
     example("key", "The key of the client certificate.", r#""/etc/etcd/me-key.pem""#),
     example(
         "user",
-        "Log in as this user; a password that is given nowhere is asked for at the terminal.",
+        "Log in as this user. A password that is given nowhere is asked for at the terminal.",
         r#""inspector""#,
     ),
     example(
         "password",
-        "The user's password. Who can read this file can read it: a variable or the question is better.",
+        "The user's password. Whoever can read this file can read it: the variable, or the question at the terminal, is better.",
         r#""secret""#,
     ),
     usual("insecure-skip-tls-verify", "Accept any server certificate.", "false"),
     example(
         "insecure-transport",
-        "Plain connections to endpoints without a scheme; true where no file for TLS is named.",
+        "Whether endpoints without a scheme are spoken to without TLS. Without it: yes, unless cacert, cert or key is set.",
         "false",
     ),
     usual("dial-timeout", "How long opening a connection may take.", r#""2s""#),
@@ -50,18 +54,18 @@ pub const SETTINGS: [Setting; 27] = [
     usual("debug", "Log in detail what is asked and answered.", "false"),
     example(
         "prefix",
-        "Watch the keys that start with these; without any, locks are found through their leases.",
+        "Watch the keys that start with these. Without it locks are found through their leases.",
         r#"["/jobs/"]"#,
     ),
     usual("read-only", "Refuse everything that writes to the cluster.", "false"),
     example("lang", "Speak English or Chinese: en, zh. Without it the locale decides.", r#""en""#),
-    example("theme", "Colours of the dashboard; without it the terminal's background decides.", r#""dark""#),
+    example("theme", "Colours of the dashboard. Without it the terminal's background decides.", r#""dark""#),
     usual("ascii", "Draw with ASCII characters only.", "false"),
     usual("no-mouse", "Leave the mouse to the terminal.", "false"),
-    usual("reduce-motion", "No motion but countdowns.", "false"),
+    usual("reduce-motion", "Let nothing move on the screen but countdowns.", "false"),
     example("log-file", "Append the log to this file.", r#""/var/log/lockscope.log""#),
     example("audit-log", "Note every write to the cluster in this file.", r#""/var/log/lockscope.jsonl""#),
-    usual("ttl-budget", "At most this many lease polls a second.", "200"),
+    usual("ttl-budget", "Ask at most this many leases a second for their TTL.", "200"),
     example(
         "ttl",
         "Which leases commands ask for their TTL: holders, all, none. Each command has its own default.",
@@ -73,17 +77,24 @@ pub const SETTINGS: [Setting; 27] = [
 const WIDTH: usize = 96;
 
 const HEAD: &str = "\
-Settings of lockscope. Nothing here is in force yet: take the # away from what is to be. What
-stands there is the default, or an example where it says so. A flag beats its variable, a variable
-the context, the context the rest of this file; a context typed as --context NAME beats the
-variables, too. `lockscope config show` prints what is in force and where it came from.";
+Settings of lockscope. Nothing here is in force yet: take the # away from what is to be. Each setting \
+shows its default, or an example where it says so. What stands in [brackets] behind the help of a \
+setting is the environment variable that says the same.
 
-const FINDINGS: &str = "From when on something counts as a finding. `lockscope doctor --list` tells of them all.";
+A flag beats its variable, a variable the context, the context the rest of this file; a context that \
+is typed as --context NAME beats the variables, too. `lockscope config show` prints what is in force \
+and where it came from.";
+
+const FINDINGS: &str = "\
+From when on something counts as a finding, which `doctor` and the dashboard report; `lockscope doctor \
+--list` tells of them all. Whoever takes the # from one of these settings takes it from the line \
+[findings] as well.";
 
 const CONTEXTS: &str = "\
-Contexts: settings under a name, for a cluster each. One is chosen with --context prod, with
-LOCKSCOPE_CONTEXT or with `context` above; each may have every setting but that one, and a
-section of findings. The header of the dashboard shows its name.";
+Contexts: settings under a name, for a cluster each. One is chosen with --context prod, with \
+LOCKSCOPE_CONTEXT or with `context` at the top; the header of the dashboard shows its name. Each may \
+have every setting but `context`, and findings of its own as [contexts.prod.findings]. Take the # from \
+the line [contexts.prod] as well.";
 
 const CONTEXT: &str = "\
 #[contexts.prod]
@@ -106,6 +117,7 @@ pub fn commented_file() -> String {
     comment(&mut file, FINDINGS);
     file.push_str("#[findings]\n");
     for setting in Findings::SETTINGS {
+        file.push('\n');
         describe(&mut file, setting, None);
     }
     file.push('\n');
@@ -124,21 +136,24 @@ const fn example(name: &'static str, about: &'static str, value: &'static str) -
 
 fn describe(file: &mut String, setting: &Setting, variable: Option<&str>) {
     let mut about = setting.about.to_owned();
-    if !setting.is_default {
-        about.push_str(" An example:");
-    }
     if let Some(variable) = variable {
         let _ = write!(about, " [{variable}]");
+    }
+    if !setting.is_default {
+        about.push_str(" An example:");
     }
     comment(file, &about);
     let _ = writeln!(file, "#{} = {}", setting.name, setting.value);
 }
 
-/// Adds a text as lines of a comment, broken between words.
+/// Adds a text as lines of a comment, broken between words; an empty line parts paragraphs.
 fn comment(file: &mut String, text: &str) {
-    for line in text.lines() {
+    for (at, paragraph) in text.split("\n\n").enumerate() {
+        if at > 0 {
+            file.push_str("##\n");
+        }
         let mut columns = 0;
-        for word in line.split_whitespace() {
+        for word in paragraph.split_whitespace() {
             let length = word.chars().count();
             if columns == 0 || columns + 1 + length > WIDTH {
                 file.push_str(if columns == 0 { "##" } else { "\n##" });
@@ -164,7 +179,7 @@ mod tests {
     }
 
     fn merged(layer: Layer) -> Config {
-        merge(vec![(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
+        merge(&[(Origin::Default, layer)], |user| panic!("no password for {user}")).unwrap()
     }
 
     /// Takes one `#` from the start of each line, or from those that a test wants.
@@ -183,7 +198,8 @@ mod tests {
 
     #[test]
     fn the_file_says_nothing_until_something_is_uncommented() {
-        assert_eq!(read(&commented_file()), File::default());
+        let file = read(&commented_file());
+        assert_eq!((file.layer, file.contexts.len()), (Layer::default(), 0));
         assert!(commented_file().lines().all(|line| line.is_empty() || line.starts_with('#')));
     }
 
@@ -212,9 +228,36 @@ mod tests {
     }
 
     #[test]
-    fn no_line_is_wider_than_a_screen() {
-        for line in commented_file().lines() {
-            assert!(line.chars().count() <= 100, "{line}");
+    fn no_line_is_wider_than_a_screen_nor_broken_before_it_is_full() {
+        let file = commented_file();
+        let lines: Vec<&str> = file.lines().collect();
+        for pair in lines.windows(2) {
+            let [line, next] = [pair[0], pair[1]];
+            assert!(line.chars().count() <= WIDTH, "{line}");
+            let goes_on = line.starts_with("## ") && next.starts_with("## ");
+            let first = next.trim_start_matches("## ").split(' ').next().unwrap_or_default();
+            assert!(!goes_on || line.chars().count() + 1 + first.chars().count() > WIDTH, "{line}\n{next}");
+        }
+    }
+
+    #[test]
+    fn each_setting_explains_itself_in_whole_sentences() {
+        for setting in SETTINGS.iter().chain(Findings::SETTINGS) {
+            let begins = setting.about.starts_with(|first: char| first.is_uppercase());
+            assert!(begins && setting.about.ends_with('.'), "{}: {}", setting.name, setting.about);
+        }
+    }
+
+    #[test]
+    fn what_belongs_together_stands_together() {
+        let at = |name: &str| Findings::NAMES.iter().position(|known| *known == name).unwrap();
+        for (one, other) in [
+            ("long-hold", "long-hold-medians"),
+            ("stuck", "stuck-longest"),
+            ("lag", "lag-entries"),
+            ("keyless", "keyless-many"),
+        ] {
+            assert_eq!(at(one) + 1, at(other), "{one}");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::str::SplitWhitespace;
 use thiserror::Error;
 
 use super::Sentence;
+use crate::nearest::nearest;
 
 /// A first word, in the table of its kind.
 #[derive(Clone, Copy, Debug)]
@@ -30,6 +31,8 @@ pub enum WordError {
         noun: &'static str,
         /// The first word of the line.
         word: String,
+        /// The one that was probably meant.
+        near: Option<&'static str>,
         /// Those that there are.
         known: String,
     },
@@ -100,7 +103,8 @@ pub(super) fn read<Takes, T>(
     let name = rest.next().unwrap_or_default();
     let Some(word) = words.iter().find(|word| word.name == name) else {
         let known: Vec<&str> = words.iter().map(|word| word.name).collect();
-        return Err(WordError::Unknown { noun, word: name.to_owned(), known: known.join(", ") });
+        let near = nearest(name, known.iter().copied());
+        return Err(WordError::Unknown { noun, word: name.to_owned(), near, known: known.join(", ") });
     };
     let mut said = Said { word: word.name, rest };
     let asked = read(&word.takes, &mut said)?;
@@ -119,10 +123,17 @@ impl WordError {
     /// The message, with what was said apart from its words.
     pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Unknown { noun, word, known } => Sentence::new("no {noun} `{word}`; there are {known}")
-                .with("noun", *noun)
-                .with("word", word.clone())
-                .with("known", known.clone()),
+            Self::Unknown { noun, word, near, known } => {
+                let words = match near {
+                    Some(_) => "no {noun} `{word}`; did you mean `{near}`? There are {known}",
+                    None => "no {noun} `{word}`; there are {known}",
+                };
+                Sentence::new(words)
+                    .with("noun", *noun)
+                    .with("word", word.clone())
+                    .with("near", near.unwrap_or_default().to_owned())
+                    .with("known", known.clone())
+            }
             Self::Missing { word, wanted } => {
                 Sentence::new("`{name}` wants {wanted}").with("name", (*word).to_owned()).with("wanted", *wanted)
             }

@@ -19,6 +19,7 @@ use crate::domain::play::{ClientId, Order, Whom};
 use crate::domain::raft::fault::{WORDS, Word};
 use crate::domain::raft::{Fault, NodeId};
 use crate::domain::{LeaseId, Sentence, WordError};
+use crate::nearest::nearest;
 
 pub use complete::complete;
 pub use table::{COMMANDS, Entry};
@@ -71,7 +72,12 @@ pub enum Direction {
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum CommandError {
     /// Nothing is called that.
-    Unknown(String),
+    Unknown {
+        /// What was typed.
+        name: String,
+        /// The command that was probably meant.
+        near: Option<&'static str>,
+    },
     /// Several commands start so.
     Ambiguous(String, String),
     /// What follows the command's name, or the line of a fault or an order, is not what it takes.
@@ -91,7 +97,10 @@ impl CommandError {
     pub fn sentence(&self) -> Sentence {
         let of = |words, name: &str| Sentence::new(words).with("name", name.to_owned());
         match self {
-            Self::Unknown(name) => of("no command `{name}`; Tab goes through the commands", name),
+            Self::Unknown { name, near: None } => of("no command `{name}`; Tab goes through the commands", name),
+            Self::Unknown { name, near: Some(near) } => {
+                of("no command `{name}`; did you mean `{near}`?", name).with("near", (*near).to_owned())
+            }
             Self::Ambiguous(name, all) => of("`{name}` could be {all}", name).with("all", all.clone()),
             Self::Word(error) => error.sentence(),
             Self::Seek(error) => error.sentence(),
@@ -260,7 +269,7 @@ fn find(name: &str, rest: &str, names: Names<'_>) -> Result<Found, CommandError>
     }
     let starting: Vec<&str> = offered(names).into_iter().filter(|offered| offered.starts_with(name)).collect();
     match starting[..] {
-        [] => Err(CommandError::Unknown(name.into())),
+        [] => Err(CommandError::Unknown { name: name.into(), near: nearest(name, offered(names)) }),
         [only] => find(only, rest, names),
         _ => Err(CommandError::Ambiguous(name.into(), starting.join(", "))),
     }

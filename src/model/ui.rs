@@ -20,7 +20,7 @@ mod replay;
 pub mod waits;
 
 use crate::domain::write::WriteId;
-use crate::domain::{Key, Lang, LeaseId, MemberId, Timestamp};
+use crate::domain::{Key, Lang, LeaseId, MemberId, Reach, Timestamp};
 use crate::input::{Extent, Pane, Screen, Sort};
 
 use super::{Checkup, Facts, KeyView, LockIx, LockView};
@@ -57,6 +57,8 @@ pub struct Ui {
     pub writing: Option<WriteId>,
     /// The variables by which a shell finds the cluster, for commands that are copied.
     pub reach: Vec<(&'static str, String)>,
+    /// What leads a command that is advised to the cluster, where the shell does not.
+    pub given: Reach,
     /// How many dialogs were opened.
     pub writes: u64,
     /// The line that is being typed.
@@ -115,6 +117,8 @@ pub struct Ui {
     pub mouse: bool,
     /// The context that the settings are of, which the header says.
     pub context: Option<String>,
+    /// What names other endpoints than that context's, if something does.
+    pub endpoints_from: Option<String>,
     /// Whether writes are taken away, which the header says.
     pub read_only: bool,
     /// Whether nothing moves that need not.

@@ -64,10 +64,7 @@ impl Appearance {
             .with_glyphs(glyphs)
             .with_motion(!display.reduce_motion)
             .with_zone(TimeZone::system());
-        let mut names: Vec<String> = Palette::builtin_names().map(String::from).collect();
-        let own = user.iter().map(|palette| palette.name().to_owned());
-        names.extend(own.filter(|name| Palette::builtin(name).is_none()));
-        Ok((Self { theme, names, lang, user }, late_reply))
+        Ok((Self { theme, names: names_with(&user), lang, user }, late_reply))
     }
 
     /// Changes to the theme of this name, if there is one.
@@ -139,13 +136,16 @@ pub fn is_ascii(display: &Display) -> bool {
     display.ascii || !Variables::read().environment().utf8()
 }
 
-/// Whether there is the theme that is asked for, if one is.
-///
-/// # Errors
-/// When there is not.
-pub fn check_theme(display: &Display) -> Result<(), ThemeError> {
-    let Some(name) = &display.theme else { return Ok(()) };
-    Palette::find(name, &user_palettes()).map(drop)
+/// The names of all themes.
+pub fn theme_names() -> Vec<String> {
+    names_with(&user_palettes())
+}
+
+fn names_with(user: &[Palette]) -> Vec<String> {
+    let mut names: Vec<String> = Palette::builtin_names().map(String::from).collect();
+    let own = user.iter().map(|palette| palette.name().to_owned());
+    names.extend(own.filter(|name| Palette::builtin(name).is_none()));
+    names
 }
 
 /// The user's own themes.

@@ -432,6 +432,7 @@ impl Session {
                     Ok(())
                 }
                 Effect::CopyCommand(command) => self.terminal.copy(&view::text::command(&command)),
+                Effect::CopyRemedy(remedy) => self.terminal.copy(&view::text::remedy(&remedy, &self.model.ui.given)),
                 Effect::Replay(what) => {
                     if let Some(replay) = &mut self.replay {
                         replay.order(&mut self.model, what, &self.appearance.theme.zone);

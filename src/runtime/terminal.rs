@@ -12,6 +12,7 @@ mod output;
 mod restore;
 mod screen;
 
+use std::ffi::OsStr;
 use std::io::{self, IsTerminal as _};
 use std::time::Duration;
 
@@ -40,6 +41,35 @@ pub struct Terminal {
     mouse: bool,
 }
 
+/// What keeps a screen from being shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// Standard input or output leads elsewhere.
+    Terminal,
+    /// The terminal only prints line after line, or says so of itself.
+    Cursor,
+}
+
+impl Lack {
+    /// What is lacking where there is a terminal or none, which calls itself `term`.
+    fn of(is_there: bool, term: Option<&OsStr>) -> Option<Self> {
+        match (is_there, term.is_some_and(|term| term == "dumb")) {
+            (false, _) => Some(Self::Terminal),
+            (true, true) => Some(Self::Cursor),
+            (true, false) => None,
+        }
+    }
+}
+
+impl std::fmt::Display for Lack {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Terminal => "needs a terminal",
+            Self::Cursor => "needs a terminal that it can draw on, and TERM is `dumb`",
+        })
+    }
+}
+
 impl Terminal {
     /// Takes the terminal over: raw mode, alternate screen, bracketed paste, focus reports,
     /// and the mouse if wanted.
@@ -56,8 +86,13 @@ impl Terminal {
     }
 
     /// Whether standard input and output are a terminal.
-    pub fn is_there() -> bool {
+    fn is_there() -> bool {
         io::stdin().is_terminal() && io::stdout().is_terminal()
+    }
+
+    /// Why no screen can be shown, if none can.
+    pub fn lacks() -> Option<Lack> {
+        Lack::of(Self::is_there(), std::env::var_os("TERM").as_deref())
     }
 
     /// The columns and rows frames are made for.
@@ -166,4 +201,17 @@ fn ansi(command: &impl Command) -> Vec<u8> {
     // Writing to a string cannot fail.
     let _ = command.write_ansi(&mut text);
     text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_drawn_on_a_terminal_that_calls_itself_dumb() {
+        let lack = |is_there, term: &str| Lack::of(is_there, Some(OsStr::new(term)));
+        assert_eq!(lack(true, "dumb"), Some(Lack::Cursor));
+        assert_eq!(lack(false, "xterm"), Some(Lack::Terminal));
+        assert_eq!((lack(true, "xterm-256color"), Lack::of(true, None)), (None, None));
+    }
 }

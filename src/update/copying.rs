@@ -10,7 +10,7 @@ use crate::model::{Facts, KeyView, LockView, Model};
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
     let effect = match what {
-        Copied::Remedy => remedy(model).map(Effect::CopyCommand),
+        Copied::Remedy => remedy(model).map(Effect::CopyRemedy),
         _ => text(&model.ui, model.shown(), what).map(Effect::Copy),
     };
     model.tell(if effect.is_some() { Notice::Copied(what) } else { Notice::NothingToCopy(what) });
@@ -110,7 +110,7 @@ mod tests {
         world.ttl(lease_of("/b", 0), 60, 19);
         world.pass(1_000);
         let effects = world.keys("yr");
-        let [Effect::CopyCommand(command)] = &effects[..] else { panic!("{effects:?}") };
+        let [Effect::CopyRemedy(command)] = &effects[..] else { panic!("{effects:?}") };
         assert_eq!(command.value("lease"), Some(&crate::domain::Value::Lease(lease_of("/b", 0))));
         world.keys("j");
         assert_eq!(world.keys("yr"), [], "nothing is wrong with /a");

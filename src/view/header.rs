@@ -44,15 +44,20 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         left.push(theme.span(format!("  {}", say!("PAUSED +{missed}", missed)), Role::Warning));
     }
     left.extend(demo_words(model, theme));
-    left.extend(context_words(model, theme).into_iter().flatten());
-    if model.ui.read_only && !model.is_replay() {
-        left.push(theme.span(format!("  {}", say!("READ-ONLY")), Role::Warning));
-    }
-    let must = columns_of(&Line::from(left.clone()));
+    let read_only = (model.ui.read_only && !model.is_replay())
+        .then(|| theme.span(format!("  {}", say!("READ-ONLY")), Role::Warning));
     let room = area.width.saturating_sub(2);
     // The place gets its due before the raft index and the term do.
     // Where a demo's members listen is of no interest beside how they are.
     let due = if model.ui.demo.is_some() { 0 } else { columns_of(&Line::from(place(live, PLACE, theme))) };
+    let behind = |wide| {
+        let words = context_words(model, wide, theme).into_iter().chain(read_only.clone());
+        left.iter().cloned().chain(words).collect::<Vec<_>>()
+    };
+    let wide = behind(true);
+    let fits = columns_of(&Line::from(wide.clone())) + 2 + due <= room;
+    let mut left = if fits { wide } else { behind(false) };
+    let must = columns_of(&Line::from(left.clone()));
     let right = right_line(shown, room.saturating_sub(must + 2 + due), theme);
     let spare = room.saturating_sub(must + 2 + columns_of(&right));
     left.extend(place(live, usize::from(spare), theme));
@@ -60,11 +65,19 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     canvas.line_right(area.x, area.right().saturating_sub(1), area.y, &right);
 }
 
-/// `  prod`: whose settings these are. A demo and a recording are nobody's.
-fn context_words<'a>(model: &Model, theme: &Theme) -> Option<[Span<'a>; 2]> {
+/// `  prod`: whose settings these are. A demo and a recording are nobody's. A name whose endpoints come
+/// from somewhere else does not say where the cluster is: `prod!`, and with room the reason.
+fn context_words<'a>(model: &Model, wide: bool, theme: &Theme) -> Vec<Span<'a>> {
     let is_elsewhere = model.ui.demo.is_some() || model.is_replay();
-    let name = model.ui.context.as_ref().filter(|_| !is_elsewhere)?;
-    Some([Span::raw("  "), theme.sentence(escape_text(name).into_owned(), CONTEXT, Role::Title)])
+    let Some(name) = model.ui.context.as_ref().filter(|_| !is_elsewhere) else { return Vec::new() };
+    let from = model.ui.endpoints_from.as_deref();
+    let role = if from.is_some() { Role::Warning } else { Role::Title };
+    let mut words = vec![Span::raw("  "), theme.sentence(escape_text(name).into_owned(), CONTEXT, role)];
+    words.extend(from.map(|from| {
+        let whole = || format!(" {}", say!("(endpoints from {source})", source = escape_text(from)));
+        theme.span(if wide { whole() } else { "!".to_owned() }, role)
+    }));
+    words
 }
 
 /// ` DEMO ×0.50 FROZEN`: that this is the demo, and how the clock of its cluster runs.

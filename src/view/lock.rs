@@ -15,6 +15,7 @@ use super::list::List;
 use super::theme::Role;
 use super::verdict::Verdict;
 use super::widget::notice::notice;
+use crate::domain::Reach;
 use crate::input::Pane;
 use crate::model::{Diagnosis, Facts, LockView};
 use crate::say;
@@ -39,6 +40,8 @@ pub struct Lock<'a> {
     pub focused: Pane,
     /// What is wrong.
     pub diagnosis: &'a Diagnosis,
+    /// What leads commands that are advised to the cluster.
+    pub reach: &'a Reach,
 }
 
 impl Lock<'_> {
@@ -55,11 +58,12 @@ impl Lock<'_> {
         let verdict = Verdict::of(facts, lock);
         let (verdict_area, area) = top(area, verdict.whole_rows(area.width));
         verdict.draw(canvas, verdict_area);
-        let wanted = findings::wanted_rows(self.diagnosis, lock, area.width, canvas.theme);
+        let told = findings::Told { diagnosis: self.diagnosis, lock, reach: self.reach };
+        let wanted = told.wanted_rows(area.width, canvas.theme);
         let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));
         if findings_area.height > 0 {
             let (top, focused) = ((self.scrolled)(Pane::Findings), self.focused == Pane::Findings);
-            findings::draw(canvas, findings_area, self.diagnosis, lock, top, focused);
+            told.draw(canvas, findings_area, top, focused);
         }
         // What is wrong matters more than who held it before.
         let lanes_rows = if findings_area.height > 0 && area.height < SHORT { 0 } else { HOLDERS };

@@ -10,7 +10,7 @@ use ratatui::style::{Color, Modifier};
 
 use super::testing::*;
 use super::theme::{Depth, Palette, Role, Theme};
-use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, LeaseId, MemberId, Millis, Revision};
+use crate::domain::{Alarm, AlarmKind, Key, KeyEvent, KeyRange, KeyValue, Lang, LeaseId, MemberId, Millis, Revision};
 use crate::event::{Denied, EndpointError, LinkState, ListPage, NoStatus, Observation, Past, WatchLoss};
 use crate::input::{Action, Pane, Screen, Sort, Target};
 
@@ -586,6 +586,34 @@ fn the_header_says_whose_settings_these_are_and_that_writes_are_off() {
     cluster.model.ui.context = Some("a\x1b[31m and a name that is far too long for any header".into());
     let text = header(cluster.draw(80, 24, &theme).text());
     assert!(text.contains("a\\x1b[31m") && text.contains("READ-ONLY") && !text.contains("any header"), "{text}");
+}
+
+#[test]
+fn a_context_whose_endpoints_come_from_elsewhere_is_not_named_as_if_it_were_there() {
+    let mut cluster = sample();
+    let theme = plain();
+    cluster.model.ui.context = Some("prod".into());
+    cluster.model.ui.endpoints_from = Some("ETCDCTL_ENDPOINTS".into());
+    let wide = cluster.draw(120, 36, &theme);
+    assert!(wide.text().contains("prod (endpoints from ETCDCTL_ENDPOINTS)  "), "{}", wide.text());
+    for (width, height) in [(60, 16), (80, 24)] {
+        let shot = cluster.draw(width, height, &theme);
+        assert!(shot.has_role("prod", &theme, Role::Warning) && shot.text().contains("prod! "), "{}", shot.text());
+    }
+    cluster.model.ui.lang = Lang::Chinese;
+    let chinese = cluster.draw(120, 36, &theme).text();
+    assert!(chinese.contains("prod （端点取自 ETCDCTL_ENDPOINTS）"), "{chinese}");
+}
+
+#[test]
+fn a_remedy_on_the_screen_names_the_cluster_and_what_is_done_is_not_cut_off() {
+    let mut cluster = sample();
+    let endpoints = "etcd-1.example.com:2379,etcd-2.example.com:2379,etcd-3.example.com:2379";
+    cluster.model.ui.given.flags = vec![("endpoints", endpoints.into())];
+    cluster.press("/reindex\n\n", 80, 36);
+    let shot = cluster.draw(80, 36, &plain()).text();
+    let words: String = shot.chars().filter(|c| !c.is_whitespace() && *c != '│').collect();
+    assert!(words.contains(&format!("$lockscope--endpoints{endpoints}revoke694d82254d5f770a")), "{shot}");
 }
 
 #[test]

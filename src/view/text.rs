@@ -6,10 +6,12 @@
 mod cut;
 mod named;
 mod number;
+mod remedy;
 mod sentence;
 
 pub use crate::domain::escape::{escape, escape_text, is_unsafe, sanitise, unescape};
 pub use cut::{Cut, around, back, cut_end, cut_middle, fit_bytes, front, padded, split_at_width, width};
 pub use named::{NO_NAME, named};
 pub use number::{bytes, clock, cluster_clock, duration, exact_clock, grouped, lasting, quantity, short_duration};
+pub use remedy::remedy;
 pub use sentence::{command, in_english, sentence, verdict};

@@ -26,7 +26,7 @@ const NONSENSE: &[(&str, &[&str])] = &[
     ("--read-only=si", &["--read-only", "`si`"]),
     ("--ascii=x", &["--ascii", "`x`"]),
     ("--no-mouse=x", &["--no-mouse", "`x`"]),
-    ("--theme nope", &["\"nope\"", "dark, light"]),
+    ("--theme nope", &["--theme", "`nope`", "dark, light"]),
     ("--reduce-motion=x", &["--reduce-motion", "`x`"]),
     ("--no-such-flag", &["--no-such-flag"]),
     ("--endpoint a:1", &["--endpoint", "--endpoints"]),

@@ -30,6 +30,12 @@ fn what_is_found_decides_how_it_ends_whether_somebody_reads_it_or_not() {
     store.put("/jobs/stuck/694d82254d5fa305", "", 0);
     let ended = doctor().run().expect(8);
     assert!(ended.text().contains("holder-without-lease"), "{}", ended.text());
+    // What helps goes to this cluster, whatever the shell it is pasted into knows.
+    let endpoints = cluster.endpoints().join(",");
+    let typed = format!("\tlockscope --endpoints {endpoints} release /jobs/stuck\n");
+    assert!(ended.text().contains(&typed), "{}", ended.text());
+    let by_variable = lockscope(["--prefix", "/jobs/", "doctor"]).env("ETCDCTL_ENDPOINTS", &endpoints).run().expect(8);
+    assert!(by_variable.text().contains("\tlockscope release /jobs/stuck\n"), "{}", by_variable.text());
     let mut unread = doctor().start();
     drop(unread.child().stdout.take());
     unread.end().expect(8);

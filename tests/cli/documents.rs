@@ -70,6 +70,14 @@ fn a_folder_gets_a_page_for_every_command() {
         assert!(text.contains(&format!("lockscope {command}")), "{command}: {text}");
         assert!(!text.contains("--endpoints"), "{command} repeats what all share: {text}");
     }
+    for synopsis in [
+        "lockscope history\\fR LOCK [\\-\\-limit N] [\\-\\-since REVISION]",
+        "lockscope config init\\fR [\\-\\-stdout] [\\-\\-force]",
+        "lockscope config\\fR COMMAND",
+    ] {
+        let pages = ["lockscope-history", "lockscope-config-init", "lockscope-config"].map(page);
+        assert!(pages.iter().any(|text| text.contains(synopsis)), "{synopsis:?} is on none of {pages:?}");
+    }
     insta::assert_snapshot!("man_of_ls", page("lockscope-ls").replace(env!("CARGO_PKG_VERSION"), "VERSION"));
     let refused = lockscope(["man", "--out", "/dev/null/x"]).run().expect(6);
     assert!(refused.stderr.contains("cannot write /dev/null/x"), "{}", refused.stderr);

@@ -18,9 +18,17 @@ pub struct Terminal {
 
 impl Terminal {
     pub fn run(arguments: &[&str]) -> Self {
+        Self::within(&[], arguments)
+    }
+
+    /// With these variables and no others.
+    pub fn within(variables: &[(&str, &str)], arguments: &[&str]) -> Self {
         let pair = native_pty_system().openpty(PtySize::default()).expect("a terminal");
         let mut command = CommandBuilder::new(env!("CARGO_BIN_EXE_lockscope"));
         command.env_clear();
+        for (name, value) in variables {
+            command.env(name, value);
+        }
         command.args(arguments);
         let child = pair.slave.spawn_command(command).expect("the binary starts");
         let mut reader = pair.master.try_clone_reader().expect("a reader");

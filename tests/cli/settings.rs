@@ -93,6 +93,8 @@ fn a_context_is_chosen_by_flag_variable_or_file_in_this_order() {
     assert_eq!(is(&typed), (json!("prod"), json!("http://127.0.0.1:2")));
     let variables = run(&[]).env("LOCKSCOPE_CONTEXT", "prod").env("ETCDCTL_ENDPOINTS", "127.0.0.1:3").json();
     assert_eq!(is(&variables), (json!("prod"), json!("http://127.0.0.1:3")));
+    // Then its name does not say where the cluster is.
+    assert_eq!((&typed["endpoints_from"], &variables["endpoints_from"]), (&json!(null), &json!("ETCDCTL_ENDPOINTS")));
 }
 
 #[test]
@@ -101,7 +103,39 @@ fn an_unknown_context_is_a_bad_argument_and_the_nearest_is_named() {
     let ended = lockscope(["--context", "prd", "ls"]).env("XDG_CONFIG_HOME", file.home()).run().expect(128);
     assert!(ended.stderr.contains("there is no context `prd`; did you mean `prod`?"), "{}", ended.stderr);
     let ended = lockscope(["ls"]).env("LOCKSCOPE_CONTEXT", "prod").env("HOME", "/nowhere").run().expect(128);
+    let nowhere = "there is no configuration file at /nowhere/.config/lockscope/config.toml";
+    assert!(ended.stderr.contains(nowhere), "{}", ended.stderr);
+    let none = File::config("hex = true\n");
+    let ended = lockscope(["--context", "prod", "ls"]).env("XDG_CONFIG_HOME", none.home()).run().expect(128);
     assert!(ended.stderr.contains("no section [contexts.NAME]"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_the_file_gets_wrong_is_placed_and_a_file_error_and_a_flag_is_a_bad_argument() {
+    for (text, place) in [
+        ("hex = true\ncontext = \"prd\"\n[contexts.prod]\n", "2:11: there is no context `prd`; did you mean `prod`?"),
+        ("theme = \"drak\"\n", "1:9: there is no theme `drak`; did you mean `dark`?"),
+        ("context = \"a\"\n[contexts.a]\ntheme = \"drak\"\n", "3:9: there is no theme `drak`; did you mean `dark`?"),
+        ("cert = \"c.pem\"\n", "1:8: `cert` is given without `key`: a client certificate needs both files"),
+        ("[findings]\nnear-quota = 500\n", "2:14: `500` is no whole number from 1 to 100"),
+        ("long-hold = \"1m\"\n", "1:1: `long-hold` belongs into the section [findings]"),
+    ] {
+        let file = File::config(text);
+        let wanted = format!("{}:{place}", file.path().display());
+        for arguments in [&["ls"][..], &["config", "show"], &["demo"], &[]] {
+            // What follows from settings together is no matter of showing each.
+            if arguments == ["config", "show"] && text.starts_with("cert") {
+                continue;
+            }
+            let ended = lockscope(arguments).env("XDG_CONFIG_HOME", file.home()).run().expect(6);
+            assert!(ended.stderr.contains(&wanted), "{arguments:?}: {}", ended.stderr);
+        }
+    }
+    let file = File::config("theme = \"drak\"\n");
+    let run = |arguments: &[&str]| lockscope(arguments).env("XDG_CONFIG_HOME", file.home()).run();
+    run(&["config", "show", "--theme", "light"]).expect(0);
+    let ended = run(&["config", "show", "--theme", "lihgt"]).expect(128);
+    assert!(ended.stderr.contains("--theme: there is no theme `lihgt`; did you mean `light`?"), "{}", ended.stderr);
 }
 
 #[test]

@@ -7,10 +7,12 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 
+use super::known::Known;
 use super::{Cli, Command, LsArgs};
 use crate::cli::given::Given;
 use crate::config::{self, Endpoint, Format, Layer, Secret, TtlPolicy, ValueError, parse};
 use crate::domain::{Lang, Redaction};
+use crate::view::theme::Palette;
 
 /// How to reach the cluster.
 #[derive(Args, Clone, Debug, Default)]
@@ -107,7 +109,8 @@ pub struct OwnArgs {
         value_parser = PossibleValuesParser::new(Lang::WORDS.map(|(word, _)| word)).try_map(|word| config::lang(&word)))]
     pub lang: Option<Lang>,
     /// Colours of the dashboard [default: by the terminal's background]
-    #[arg(long, global = true, value_name = "NAME")]
+    #[arg(long, global = true, value_name = "NAME", hide_possible_values = true,
+        value_parser = Known(|| Palette::builtin_names().collect()))]
     pub theme: Option<String>,
     /// Draw with ASCII characters only
     #[arg(long, global = true, value_name = "BOOL", value_parser = parse::boolean,

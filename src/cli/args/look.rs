@@ -33,7 +33,13 @@ pub struct ShowArgs {
     /// these wait for; without LOCK everybody that waits. Reads all locks
     #[arg(long)]
     pub tree: bool,
+    /// Print so many other keys of the leases at most; 0 is all. JSON has all
+    #[arg(long, value_name = "N", default_value_t = LEASE_KEYS)]
+    pub limit: usize,
 }
+
+/// So many other keys of the leases of a lock's queue are printed for people, when nobody says how many.
+const LEASE_KEYS: usize = 100;
 
 /// Arguments of `history`.
 #[derive(Args, Debug)]

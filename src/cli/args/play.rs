@@ -6,8 +6,10 @@ use std::time::Duration;
 use clap::{Args, ValueEnum};
 
 use super::embedded::{self, EmbeddedArgs};
+use super::known::Known;
 use crate::config::parse;
 use crate::playground::Span;
+use crate::playground::scenario::library;
 
 /// How a scenario is played.
 #[derive(Args, Clone, Debug, Default)]
@@ -30,7 +32,8 @@ pub struct CastArgs {
 #[derive(Args, Debug)]
 pub struct PlayArgs {
     /// A scenario's name, or the path of its file
-    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"])]
+    #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"], hide_possible_values = true,
+        value_parser = Known(|| library::names().collect()))]
     pub scenario: Option<String>,
     /// List the scenarios that come with the program, with a sentence each
     #[arg(long, conflicts_with_all = ["scenario", "check"])]
@@ -60,7 +63,7 @@ pub struct PlayArgs {
 #[derive(Args, Clone, Debug)]
 pub struct DemoArgs {
     /// A scenario's name, or the path of its file [default: fifo]
-    #[arg(value_name = "SCENARIO")]
+    #[arg(value_name = "SCENARIO", hide_possible_values = true, value_parser = Known(|| library::names().collect()))]
     pub scenario: Option<String>,
     /// How it is played.
     #[command(flatten)]

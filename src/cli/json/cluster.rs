@@ -122,6 +122,8 @@ pub struct Info<'a> {
     pub themes_folder: Option<String>,
     /// The context that was chosen.
     pub context: Option<&'a str>,
+    /// What names other endpoints than the context's, if something does.
+    pub endpoints_from: Option<&'a str>,
     /// The endpoints as URLs.
     pub endpoints: &'a [String],
     /// Who logs in.

@@ -5,7 +5,7 @@ use serde::{Serialize, Serializer};
 
 use super::{Each, Head, Hex, Style, Text};
 use crate::cli::unseen::{Unseen, is_complete};
-use crate::domain::{Key, Sentence, Value};
+use crate::domain::{Key, Reach, Sentence, Value};
 use crate::model::{self, Diagnosis, Facts};
 use crate::view::text;
 
@@ -19,6 +19,8 @@ pub struct Doctor<'a> {
     pub unseen: &'a [Unseen],
     /// How texts are printed.
     pub style: Style,
+    /// What leads the commands to the cluster.
+    pub reach: &'a Reach,
 }
 
 impl Serialize for Doctor<'_> {
@@ -32,10 +34,10 @@ impl Serialize for Doctor<'_> {
             unseen: &'a [Unseen],
             complete: bool,
         }
-        let Self { facts, diagnosis, unseen, style } = *self;
+        let Self { facts, diagnosis, unseen, style, reach } = *self;
         Document {
             head: Head::of(facts),
-            findings: Each(|| diagnosis.findings().iter().map(|finding| Finding::of(finding, style))),
+            findings: Each(|| diagnosis.findings().iter().map(|finding| Finding::of(finding, style, reach))),
             denied: Each(|| facts.link.denied.iter().map(|denied| super::lock::Denied::of(denied, style))),
             unseen,
             complete: is_complete(unseen),
@@ -63,7 +65,7 @@ pub struct Finding<'a> {
 
 impl<'a> Finding<'a> {
     /// A finding as it is known.
-    pub fn of(finding: &'a model::Finding, style: Style) -> Self {
+    pub fn of(finding: &'a model::Finding, style: Style, reach: &Reach) -> Self {
         let rule = finding.rule();
         let texts = |keys: &'a [Key]| keys.iter().map(|key| style.text(key)).collect();
         Self {
@@ -78,7 +80,7 @@ impl<'a> Finding<'a> {
             evidence: Told { sentence: &finding.evidence, style },
             why: rule.map_or("", |rule| rule.why),
             advice: rule.map_or("", |rule| rule.advice),
-            remedy: text::command(&finding.remedy),
+            remedy: text::remedy(&finding.remedy, reach),
         }
     }
 }

@@ -14,7 +14,7 @@ use crate::layout::Layout;
 use crate::model::ui::dialog::Word;
 use crate::model::{BlastRadius, KeyView, LockView, TtlState};
 use crate::nearest::near;
-use crate::view::text::{command, escape, quantity};
+use crate::view::text::{command, escape, quantity, remedy};
 
 /// How many keys are offered when one has to be chosen.
 const OFFERED: usize = 8;
@@ -31,7 +31,7 @@ pub async fn plan(args: &ReleaseArgs, config: &Config) -> Result<(Plan, Reading)
         }
         // Whatever the key is, there is no lock that could be named with it.
         Located::Missing(failure) => {
-            let key = of_none(&mut reading, &given, args, hex, failure).await?;
+            let key = of_none(&mut reading, &given, args, config, failure).await?;
             (key.to_vec(), key)
         }
     };
@@ -77,9 +77,10 @@ async fn of_none(
     reading: &mut Reading,
     given: &Given,
     args: &ReleaseArgs,
-    hex: bool,
+    config: &Config,
     failure: Failure,
 ) -> Result<Key, Failure> {
+    let hex = config.output.hex;
     let Some(key) = &args.queue_key else {
         let Some(KeyValue { key, .. }) = show::exact(reading, given).await? else { return Err(failure) };
         let again = Sentence::new("lockscope release -- {key} {key}").with("key", key.clone());
@@ -87,7 +88,7 @@ async fn of_none(
             Exit::BadInput,
             format!("there is no lock `{}`, only a key of this name", escape(&key)),
         )
-        .hint(format!("Name the key as well if it is to go all the same:\n  {}", command(&again))));
+        .hint(format!("Name the key as well if it is to go all the same:\n  {}", remedy(&again, &config.reach))));
     };
     let found = show::exact(reading, &Given::of(key.as_encoded_bytes(), hex)).await?;
     let Some(KeyValue { key, .. }) = found else { return Err(failure) };
@@ -96,7 +97,7 @@ async fn of_none(
     }
     let again = Sentence::new("lockscope release -- {key} {key}").with("key", key.clone());
     Err(Failure::new(Exit::BadInput, format!("the key {} does not lie under the name that was given", escape(&key)))
-        .hint(format!("A key that is of no lock is its own name:\n  {}", command(&again))))
+        .hint(format!("A key that is of no lock is its own name:\n  {}", remedy(&again, &config.reach))))
 }
 
 /// Whether a key is the one of this name or lies under it.

@@ -10,6 +10,8 @@ use crate::config::parse::{self, ValueError};
 use crate::config::{Endpoint, Format, Secret, TtlPolicy, environment};
 use crate::domain::Lang;
 
+const A_DURATION: &str = "a duration in quotes, such as \"5s\",";
+
 /// Text that `read` makes a value of.
 struct Text<T> {
     expecting: &'static str,
@@ -29,8 +31,16 @@ impl<T> Visitor<'_> for Text<T> {
 }
 
 pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-    let expecting = "a duration in quotes, such as \"5s\"";
-    from.deserialize_str(Text { expecting, read: parse::duration }).map(Some)
+    from.deserialize_str(Text { expecting: A_DURATION, read: parse::duration }).map(Some)
+}
+
+/// A length of what rules look at, who count in milliseconds.
+pub fn length<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
+    let read = |text: &str| match parse::duration(text)? {
+        length if length < Duration::from_millis(1) => Err(ValueError::Shorter(text.to_owned(), "1ms")),
+        length => Ok(length),
+    };
+    from.deserialize_str(Text { expecting: A_DURATION, read }).map(Some)
 }
 
 pub fn format<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Format>, D::Error> {
@@ -92,26 +102,45 @@ pub fn ttl_budget<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::
         fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
             environment::ttl_budget(&number.to_string()).map_err(E::custom)
         }
+
+        fn visit_i128<E: de::Error>(self, number: i128) -> Result<u32, E> {
+            environment::ttl_budget(&number.to_string()).map_err(E::custom)
+        }
     }
     from.deserialize_any(Count).map(Some)
 }
 
+/// A whole number from 1 to this.
+struct Number(u32);
+
+impl Visitor<'_> for Number {
+    type Value = u32;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a whole number from 1 to {}", self.0)
+    }
+
+    fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
+        self.visit_i128(number.into())
+    }
+
+    fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
+        self.visit_i128(number.into())
+    }
+
+    fn visit_i128<E: de::Error>(self, number: i128) -> Result<u32, E> {
+        parse::count(&number.to_string(), 1, self.0).map_err(E::custom)
+    }
+}
+
 /// A number of things.
 pub fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-    struct Number;
+    from.deserialize_any(Number(1_000_000)).map(Some)
+}
 
-    impl Visitor<'_> for Number {
-        type Value = u32;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str("a whole number")
-        }
-
-        fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-            parse::count(&number.to_string(), 1, 1_000_000).map_err(E::custom)
-        }
-    }
-    from.deserialize_any(Number).map(Some)
+/// A share in percent.
+pub fn percent<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    from.deserialize_any(Number(100)).map(Some)
 }
 
 /// One text, or a list of them.
@@ -141,7 +170,7 @@ impl<'de, T> Visitor<'de> for List<T> {
 }
 
 pub fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Endpoint>>, D::Error> {
-    let expecting = "a list of endpoints, such as [\"db1:2379\", \"db2:2379\"]";
+    let expecting = "a list of endpoints, such as [\"db1:2379\", \"db2:2379\"],";
     let all = from.deserialize_any(List { expecting, read: parse::endpoints })?;
     if all.is_empty() { Err(de::Error::custom(ValueError::NoEndpoint)) } else { Ok(Some(all)) }
 }

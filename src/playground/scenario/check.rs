@@ -21,6 +21,8 @@ use crate::recipe::{Kind, Mistakes};
 pub(super) struct Wrong {
     pub at: usize,
     pub why: String,
+    /// Whether something is not there at all.
+    pub is_missing: bool,
 }
 
 type Checked<T> = Result<T, Wrong>;
@@ -32,52 +34,83 @@ const MOST_CLIENTS: u32 = 2_000;
 const LEASE: Duration = Duration::from_secs(5);
 
 fn wrong<T>(at: &Spanned<T>, why: impl Into<String>) -> Wrong {
-    Wrong { at: at.span().start, why: why.into() }
+    Wrong { at: at.span().start, why: why.into(), is_missing: false }
 }
 
-/// Makes a scenario of what a file says.
-pub(super) fn scenario(raw: &Raw) -> Checked<Scenario> {
+/// That tables of a kind are not there.
+fn missing(table: &str) -> Wrong {
+    Wrong { at: 0, why: format!("a scenario needs at least one [[{table}]], and there is none"), is_missing: true }
+}
+
+/// The values that can be had; what is wrong with the others goes to `all`.
+fn each<T>(checked: impl Iterator<Item = Checked<T>>, all: &mut Vec<Wrong>) -> Vec<T> {
+    checked.filter_map(|one| one.map_err(|wrong| all.push(wrong)).ok()).collect()
+}
+
+/// Makes a scenario of what a file says, or tells all that is wrong with it. Who takes part is looked at
+/// first: what happens to them and what is expected of them can only be judged when that is known.
+pub(super) fn scenario(raw: &Raw) -> Result<Scenario, Vec<Wrong>> {
+    let mut all = Vec::new();
+    let groups = each(raw.clients.iter().map(group), &mut all);
+    let resources = raw.resources.iter();
+    let resources = resources.map(|resource| Ok(Protected { name: word(&resource.name)?, fencing: resource.fencing }));
+    let resources = each(resources, &mut all);
+    if raw.clients.is_empty() {
+        all.push(missing("clients"));
+    }
+    if raw.expect.is_empty() {
+        all.push(missing("expect"));
+    }
+    let scenario = match about(raw, groups, resources) {
+        Ok(scenario) if all.iter().all(|wrong| wrong.is_missing) => Some(scenario),
+        Ok(_) => None,
+        Err(wrong) => {
+            all.push(wrong);
+            None
+        }
+    };
+    let Some(mut scenario) = scenario.filter(|_| !raw.clients.is_empty()) else { return Err(all) };
+    let locks = locks(&scenario);
+    all.extend(known("lock", &raw.lock, &locks).err());
+    for cue in &raw.at {
+        match self::cue(cue, &mut scenario) {
+            Ok(cue) => scenario.cues.push(cue),
+            Err(wrong) => all.push(wrong),
+        }
+    }
+    scenario.wanted = each(raw.expect.iter().map(|wanted| self::wanted(wanted, &scenario, &locks)), &mut all);
+    if !scenario.resources.is_empty() && scenario.groups.iter().all(|group| group.writes.is_none()) {
+        all.push(wrong(&raw.resources[0].name, "nobody writes to it: clients that do have `writes`"));
+    }
+    if all.is_empty() { Ok(scenario) } else { Err(all) }
+}
+
+/// What a scenario is about and who takes part, without what happens.
+fn about(raw: &Raw, groups: Vec<Group>, resources: Vec<Protected>) -> Checked<Scenario> {
     let name = raw.name.get_ref();
     let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
     if name.is_empty() || !name.bytes().all(plain) {
         return Err(wrong(&raw.name, format!("`{name}` is no name: small letters, digits and dashes make one")));
     }
-    let groups = raw.clients.iter().map(group).collect::<Checked<Vec<_>>>()?;
-    let resources = raw.resources.iter();
-    let resources = resources.map(|resource| Ok(Protected { name: word(&resource.name)?, fencing: resource.fencing }));
-    let mut scenario = Scenario {
+    let scenario = Scenario {
         name: name.clone(),
         summary: told(&raw.summary)?,
         summary_zh: told(&raw.summary_zh)?,
         lock: word(&raw.lock)?,
         needs: needs(&raw.cluster)?,
         groups,
-        resources: resources.collect::<Checked<_>>()?,
+        resources,
         cues: Vec::new(),
         narrations: Vec::new(),
         wanted: Vec::new(),
     };
     let clients: u32 = scenario.groups.iter().map(|group| u32::from(group.count)).sum();
-    if !(1..=MOST_CLIENTS).contains(&clients) {
-        let all = raw.clients.first().map_or(0, |group| group.span().start);
-        return Err(Wrong { at: all, why: format!("{clients} clients: from 1 to {MOST_CLIENTS} can take part") });
+    match raw.clients.first() {
+        Some(first) if clients > MOST_CLIENTS => {
+            Err(wrong(first, format!("{clients} clients: from 1 to {MOST_CLIENTS} can take part")))
+        }
+        _ => Ok(scenario),
     }
-    let locks = locks(&scenario);
-    known("lock", &raw.lock, &locks)?;
-    for cue in &raw.at {
-        let cue = self::cue(cue, &mut scenario)?;
-        scenario.cues.push(cue);
-    }
-    let wanted = raw.expect.iter().map(|wanted| self::wanted(wanted, &scenario, &locks));
-    scenario.wanted = wanted.collect::<Checked<_>>()?;
-    if scenario.wanted.is_empty() {
-        return Err(wrong(&raw.name, "a scenario that expects nothing shows nothing: it needs an [[expect]]"));
-    }
-    if !scenario.resources.is_empty() && scenario.groups.iter().all(|group| group.writes.is_none()) {
-        let first = &raw.resources[0].name;
-        return Err(wrong(first, "nobody writes to it: clients that do have `writes`"));
-    }
-    Ok(scenario)
 }
 
 /// The names that can be held or watched.

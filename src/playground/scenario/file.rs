@@ -38,6 +38,9 @@ pub enum ScenarioError {
         /// The line's text.
         text: String,
     },
+    /// It is none for several reasons.
+    #[error("{}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n"))]
+    Several(Vec<ScenarioError>),
 }
 
 /// The line that something is wrong with, and a mark below the place.
@@ -82,7 +85,12 @@ impl Scenario {
         };
         let raw: Raw = toml::from_str(text)
             .map_err(|error| invalid(error.span().map_or(0, |span| span.start), suggested(&error)))?;
-        super::check::scenario(&raw).map_err(|wrong| invalid(wrong.at, wrong.why))
+        super::check::scenario(&raw).map_err(|mut all| {
+            // What is missing is at the top of the file, and told behind what is there.
+            all.sort_by_key(|wrong| (wrong.is_missing, wrong.at));
+            let mut all: Vec<_> = all.into_iter().map(|wrong| invalid(wrong.at, wrong.why)).collect();
+            if all.len() == 1 { all.remove(0) } else { ScenarioError::Several(all) }
+        })
     }
 }
 
@@ -93,7 +101,6 @@ fn suggested(error: &toml::de::Error) -> String {
     // What the whole file lacks is at no place in it.
     if error.span().is_none_or(|span| span.start == 0)
         && let Some(name) = message.strip_prefix("missing field ")
-        && !matches!(name.trim_matches('`'), "clients" | "expect")
     {
         return format!("{name} is missing: it stands at the top of the file, before the first table");
     }
@@ -113,10 +120,7 @@ fn suggested(error: &toml::de::Error) -> String {
 /// What else serde says, in the words of who writes a file.
 fn in_words(message: &str) -> String {
     if let Some(name) = message.strip_prefix("missing field ") {
-        return match name.trim_matches('`') {
-            table @ ("clients" | "expect") => format!("a scenario needs at least one [[{table}]], and there is none"),
-            _ => format!("{name} is missing here"),
-        };
+        return format!("{name} is missing here");
     }
     let (Some((_, found)), true) = (message.split_once(": "), message.starts_with("invalid ")) else {
         return message.to_owned();
@@ -154,11 +158,14 @@ pub(super) struct Raw {
     pub lock: Text,
     #[serde(default)]
     pub cluster: RawCluster,
+    #[serde(default)]
     pub clients: Vec<Spanned<RawGroup>>,
     #[serde(default)]
     pub resources: Vec<RawResource>,
     #[serde(default)]
     pub at: Vec<Spanned<RawCue>>,
+    // What is missing is told last: it must not hide what is wrong with the rest.
+    #[serde(default)]
     pub expect: Vec<RawWanted>,
 }
 

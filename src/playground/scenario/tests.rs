@@ -112,6 +112,18 @@ fn what_is_wrong_is_told_with_its_place_and_line() {
 }
 
 #[test]
+fn all_that_is_wrong_is_told_in_the_order_of_the_file_and_what_is_missing_behind_it() {
+    let text = GOOD.replace("recipe = \"watch\"", "recipe = \"wach\"").replace("hold = \"2s\"", "hold = \"2\"");
+    let said = read(&text.replace("[[expect]]\nthat = \"handoffs >= 1\"\n", "")).unwrap_err();
+    let at = |what: &str| said.find(what).unwrap_or_else(|| panic!("{what:?} is not in {said}"));
+    assert!(at("a duration needs a unit") < at("did you mean `watch`?"), "{said}");
+    assert!(at("did you mean `watch`?") < at("at least one [[expect]]"), "{said}");
+    let text = GOOD.replace("crash client-1", "crush client-1").replace("handoffs >= 1", "handofs >= 1");
+    let said = read(&text).unwrap_err();
+    assert!(said.contains("crush") && said.contains("handofs"), "{said}");
+}
+
+#[test]
 fn messages_speak_of_the_file_and_not_of_the_program() {
     let said = refused("summary_zh = \"展示什么\"\n", "");
     assert!(said.starts_with("my.toml:1:1: `summary_zh` is missing: it stands at the top of the file, "), "{said}");

@@ -3,11 +3,12 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
+use crate::domain::Reach;
 use crate::input::Pane;
 use crate::model::{Diagnosis, Finding, LockView, Severity};
 use crate::view::canvas::Canvas;
 use crate::view::locks::attention::role;
-use crate::view::text::{command, sentence};
+use crate::view::text::{remedy, sentence};
 use crate::view::theme::{Role, Theme};
 use crate::view::verdict::wrapped;
 use crate::view::widget::panel::Panel;
@@ -16,45 +17,52 @@ use crate::{lang, say};
 /// The most rows that a sentence is wrapped to.
 const MOST: usize = 3;
 
-/// How many rows all of it takes, frame included; none when nothing was found that matters.
-pub fn wanted_rows(diagnosis: &Diagnosis, lock: &LockView<'_>, columns: u16, theme: &Theme) -> u16 {
-    if !diagnosis.of_lock(lock.name()).any(|finding| finding.severity > Severity::Info) {
-        return 0;
-    }
-    let lines = lines(diagnosis, lock, usize::from(columns.saturating_sub(2)), theme);
-    u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2)
+/// What was found, of which lock, and what leads a command to its cluster.
+pub struct Told<'a> {
+    /// What was found.
+    pub diagnosis: &'a Diagnosis,
+    /// The lock.
+    pub lock: &'a LockView<'a>,
+    /// What leads a command to the cluster.
+    pub reach: &'a Reach,
 }
 
-/// Draws them as a panel; `top` rows are scrolled away.
-pub fn draw(
-    canvas: &mut Canvas<'_>,
-    area: Rect,
-    diagnosis: &Diagnosis,
-    lock: &LockView<'_>,
-    top: usize,
-    focused: bool,
-) {
-    let theme = canvas.theme;
-    let count = diagnosis.of_lock(lock.name()).count();
-    let worst = diagnosis.severity(lock.name()).map_or(Role::Title, role);
-    let title = vec![theme.span(say!("Findings"), Role::Title), Span::raw(" "), theme.span(count.to_string(), worst)];
-    let panel =
-        Panel::new(Line::from(title)).data(theme.span(say!("y r copies the remedy"), Role::Muted)).focused(focused);
-    let inner = panel.draw(canvas, area);
-    let lines = lines(diagnosis, lock, usize::from(inner.width), theme);
-    canvas.hit_pane(area, Pane::Findings, inner.height, lines.len());
-    let top = top.min(lines.len().saturating_sub(usize::from(inner.height)));
-    for (y, line) in (inner.top()..inner.bottom()).zip(&lines[top..]) {
-        canvas.line(inner.x, y, inner.width, line);
+impl Told<'_> {
+    /// How many rows all of it takes, frame included; none when nothing was found that matters.
+    pub fn wanted_rows(&self, columns: u16, theme: &Theme) -> u16 {
+        if !self.diagnosis.of_lock(self.lock.name()).any(|finding| finding.severity > Severity::Info) {
+            return 0;
+        }
+        let lines = self.lines(usize::from(columns.saturating_sub(2)), theme);
+        u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2)
     }
-}
 
-fn lines<'a>(diagnosis: &Diagnosis, lock: &LockView<'_>, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
-    diagnosis.of_lock(lock.name()).flat_map(|finding| of_finding(finding, columns, theme)).collect()
+    /// Draws them as a panel; `top` rows are scrolled away.
+    pub fn draw(&self, canvas: &mut Canvas<'_>, area: Rect, top: usize, focused: bool) {
+        let theme = canvas.theme;
+        let count = self.diagnosis.of_lock(self.lock.name()).count();
+        let worst = self.diagnosis.severity(self.lock.name()).map_or(Role::Title, role);
+        let title =
+            vec![theme.span(say!("Findings"), Role::Title), Span::raw(" "), theme.span(count.to_string(), worst)];
+        let panel =
+            Panel::new(Line::from(title)).data(theme.span(say!("y r copies the remedy"), Role::Muted)).focused(focused);
+        let inner = panel.draw(canvas, area);
+        let lines = self.lines(usize::from(inner.width), theme);
+        canvas.hit_pane(area, Pane::Findings, inner.height, lines.len());
+        let top = top.min(lines.len().saturating_sub(usize::from(inner.height)));
+        for (y, line) in (inner.top()..inner.bottom()).zip(&lines[top..]) {
+            canvas.line(inner.x, y, inner.width, line);
+        }
+    }
+
+    fn lines<'a>(&self, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+        let found = self.diagnosis.of_lock(self.lock.name());
+        found.flat_map(|finding| of_finding(finding, self.reach, columns, theme)).collect()
+    }
 }
 
 /// `× code: evidence`, then the command, then why it matters.
-fn of_finding<'a>(finding: &Finding, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
+fn of_finding<'a>(finding: &Finding, reach: &Reach, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let glyph = match finding.severity {
         Severity::Error => theme.glyphs.lost,
         Severity::Warn => theme.glyphs.warning,
@@ -73,8 +81,11 @@ fn of_finding<'a>(finding: &Finding, columns: usize, theme: &Theme) -> Vec<Line<
         });
     }
     // What can be done comes before the reason: it must not be cut off where rows are few.
-    let remedy = format!("$ {}", command(&finding.remedy));
-    lines.push(Line::from(vec![Span::raw("  "), theme.sentence(remedy, room, Role::Text)]));
+    // Where the cluster is may take a row of its own; what is done must not be cut off behind it.
+    let remedy = format!("$ {}", remedy(&finding.remedy, reach));
+    for text in wrapped(&remedy, room, MOST) {
+        lines.push(Line::from(vec![Span::raw("  "), theme.sentence(text, room, Role::Text)]));
+    }
     let why = finding.rule().map_or("", |rule| lang::text(rule.why));
     for text in wrapped(why, room, MOST) {
         lines.push(Line::from(vec![Span::raw("  "), theme.sentence(text, room, Role::Muted)]));

@@ -75,18 +75,19 @@ pub fn command(sentence: &Sentence) -> String {
         .pieces()
         .map(|piece| match piece {
             Piece::Words(words) => Cow::Borrowed(words),
-            Piece::Value(value) => typed(value),
+            Piece::Value(value) => for_shell(value),
         })
         .collect()
 }
 
-fn typed(value: &Value) -> Cow<'_, str> {
+/// A value in a command.
+pub(super) fn for_shell(value: &Value) -> Cow<'_, str> {
     match value {
         Value::Key(key) => quoted(key).into(),
         Value::Keys(keys) | Value::Circle(keys) => {
             keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
         }
-        Value::List(values) => values.iter().map(typed).collect::<Vec<_>>().join(" ").into(),
+        Value::List(values) => values.iter().map(for_shell).collect::<Vec<_>>().join(" ").into(),
         Value::Text(text) => quoted(text.as_bytes()).into(),
         Value::Revision(revision) => revision.0.to_string().into(),
         Value::Term(term) => term.0.to_string().into(),
@@ -100,12 +101,12 @@ fn typed(value: &Value) -> Cow<'_, str> {
 }
 
 /// Variables as they stand before a command, with a space behind each.
-fn variables(set: &[(&str, String)], value: impl Fn(&str) -> String) -> String {
+pub(super) fn variables(set: &[(&str, String)], value: impl Fn(&str) -> String) -> String {
     set.iter().fold(String::new(), |all, (name, text)| all + name + "=" + &value(text) + " ")
 }
 
 /// One word for a shell.
-fn quoted(bytes: &[u8]) -> String {
+pub(super) fn quoted(bytes: &[u8]) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/_.:@%+=,-".contains(byte);
     if !bytes.is_empty() && bytes.iter().all(plain) {
         return String::from_utf8_lossy(bytes).into_owned();

@@ -259,6 +259,8 @@ mod tests {
         }
         let unknown = parsed("frob n1").unwrap_err();
         assert!(unknown.starts_with("no fault `frob`; there are kill, start, pause, "), "{unknown}");
+        let slip = "isolat n1".parse::<Fault>().unwrap_err().to_string();
+        assert!(slip.starts_with("no fault `isolat`; did you mean `isolate`? There are kill, start, "), "{slip}");
         assert!(unknown.ends_with(", prevote, checkquorum"), "{unknown}");
     }
 
