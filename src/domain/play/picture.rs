@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, ClientId, Moment, Stake, Step};
+use super::{Belief, ClientId, Moment, Said, Stake, Step};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, LeaseId, Revision};
 
@@ -125,14 +125,42 @@ pub struct Narration {
 }
 
 /// Something that is expected of the run, and how it stands.
+///
+/// Written as English sentences, which anybody can read, with what they are made of beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Expected {
     /// What should be so.
-    pub text: String,
+    pub text: Said,
     /// Whether it is so as far as the run has come; none while that cannot be told.
     pub held: Option<bool>,
     /// What was seen that tells so.
-    pub evidence: String,
+    pub evidence: Said,
+}
+
+/// As it stands in recordings.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    text: String,
+    held: Option<bool>,
+    evidence: String,
+    /// The two sentences again, the one that says what should be so first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<(Said, Said)>,
+}
+
+impl From<Written> for Expected {
+    fn from(written: Written) -> Self {
+        let Written { text, held, evidence, said } = written;
+        let (text, evidence) = said.unwrap_or_else(|| (text.into(), evidence.into()));
+        Self { text, held, evidence }
+    }
+}
+
+impl From<Expected> for Written {
+    fn from(Expected { text, held, evidence }: Expected) -> Self {
+        Self { text: text.to_string(), held, evidence: evidence.to_string(), said: Some((text, evidence)) }
+    }
 }
 
 impl PlayPicture {
