@@ -246,7 +246,10 @@ fn every_text_is_in_the_catalogue() {
         let of_runs = file.contains("/playground/expect/") || file.ends_with("/tally/lock.rs");
         let of_rules = of_runs || file.contains("/model/findings/") || file.ends_with("/model/verdict.rs");
         // A rule chooses among sentences before it makes one of them.
-        let chosen = texts.literals.iter().filter(|text| of_rules && text.contains('{') && !text.contains("{}") && !text.contains("{:"));
+        let chosen = texts
+            .literals
+            .iter()
+            .filter(|text| of_rules && text.contains('{') && !text.contains("{}") && !text.contains("{:"));
         let said = texts.said.iter().chain(chosen.filter(|text| !is_command(text)));
         let wanted = said.filter(|text| !is_decoded && has_words(text) && !known.contains(*text));
         missing.extend(wanted.map(|text| format!("{file}: {text:?}")));

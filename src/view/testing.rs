@@ -148,7 +148,9 @@ pub fn english_left(screen: &str, allowed: &[&str]) -> Vec<String> {
 
 /// The same of what is expected of a run, or of what tells how it stands, once that is said in Chinese.
 pub fn english_left_of_expected(said: &crate::domain::play::Said, names: &[&str]) -> Vec<String> {
-    crate::lang::within(crate::domain::Lang::Chinese, || english_left(&super::playground::expected::in_words(said), names))
+    crate::lang::within(crate::domain::Lang::Chinese, || {
+        english_left(&super::playground::expected::in_words(said), names)
+    })
 }
 
 #[test]

@@ -48,9 +48,7 @@ impl Judging for Deadlock {
         else {
             return Verdict::new(None, Said::new("no clients waited for each other in a circle"));
         };
-        let said = |words| {
-            Said::new(words).with("n", members).with("time", point(since)).with("length", span(length))
-        };
+        let said = |words| Said::new(words).with("n", members).with("time", point(since)).with("length", span(length));
         match self.least {
             Some(least) => {
                 let evidence = said("{n} clients waited for each other from {time} on for {length}");

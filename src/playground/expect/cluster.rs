@@ -130,9 +130,8 @@ impl Judging for SplitVote {
             Some((term, record)) => {
                 let votes = |of: &NodeId| record.votes.iter().filter(|(_, to)| to == of).count().to_string();
                 let names = record.candidates.iter().map(NodeId::to_string);
-                let candidates = chained(names, |one, more| {
-                    Said::new("{one} and {more}").part("one", one).part("more", more)
-                });
+                let candidates =
+                    chained(names, |one, more| Said::new("{one} and {more}").part("one", one).part("more", more));
                 let votes = chained(record.candidates.iter().map(votes), |n, rest| {
                     Said::new("{n} to {rest}").part("n", n).part("rest", rest)
                 });
@@ -219,7 +218,8 @@ impl Judging for Minority {
                 let evidence = Said::new(
                     "{node}, cut off from {since} to {until}, stood at revision {n} while the others went from {m} to {l}",
                 );
-                let evidence = evidence.with("node", node).with("since", point(off.since)).with("until", point(off.until));
+                let evidence =
+                    evidence.with("node", node).with("since", point(off.since)).with("until", point(off.until));
                 let (stood, before, after) = (off.now, off.others_at, off.others_now);
                 Verdict::new(true, evidence.with("n", stood).with("m", before).with("l", after))
             }

@@ -178,7 +178,11 @@ pub const PHRASES: &[Phrase] = &[
         "The store of a member that was cut off stood still while the others went on",
         Make::Plain(|| Rule::Minority),
     ),
-    phrase("deadlock for {length}", "Clients waited for each other in a circle for so long", Make::Length(Rule::Deadlock)),
+    phrase(
+        "deadlock for {length}",
+        "Clients waited for each other in a circle for so long",
+        Make::Length(Rule::Deadlock),
+    ),
     phrase("deadlock ends", "Such a circle came to its end", Make::Plain(|| Rule::DeadlockEnds)),
     phrase(
         "events per handoff >= {n}",

@@ -54,10 +54,7 @@ mod tests {
         let said = Said::new("{n} of {holds}; {first}").with("n", 1).count("holds", 5, "hold").part("first", first);
         let english = "1 of 5 holds; /a of b at 3.000 s: client-1 (revision 3) took it after revision 5";
         assert_eq!((in_words(&said), said.to_string()), (english.to_owned(), english.to_owned()));
-        assert_eq!(
-            chinese(&said),
-            "5 次持有中有 1 次；/a of b 在 3.000 s：client-1（修订号 3）在修订号 5 之后才拿到"
-        );
+        assert_eq!(chinese(&said), "5 次持有中有 1 次；/a of b 在 3.000 s：client-1（修订号 3）在修订号 5 之后才拿到");
         let unknown = Said::from("nothing that {anybody} says".to_owned());
         assert_eq!(chinese(&unknown), "nothing that {anybody} says");
     }

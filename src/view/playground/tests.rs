@@ -8,7 +8,9 @@ use ratatui::style::{Color, Modifier};
 
 use super::sample;
 use crate::domain::Lang;
-use crate::domain::play::{Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, PlayPicture, Said, Sight};
+use crate::domain::play::{
+    Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, PlayPicture, Said, Sight,
+};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, Revision};
 use crate::event::Observation;
