@@ -186,3 +186,30 @@ impl ClientPicture {
         self.belief == Belief::Holding && self.place != Some(0)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_expected_is_written_in_english_with_what_it_is_made_of() {
+        let expected = Expected {
+            text: Said::new("handoffs >= {n}").with("n", 5),
+            held: None,
+            evidence: Said::new("{handoffs} of {name}").count("handoffs", 2, "handoff").with("name", "/a"),
+        };
+        let json = serde_json::to_value(&expected).unwrap();
+        assert_eq!(
+            (json["text"].as_str(), json["evidence"].as_str()),
+            (Some("handoffs >= 5"), Some("2 handoffs of /a"))
+        );
+        assert_eq!(serde_json::from_value::<Expected>(json).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_expected_can_be_read_where_it_is_english_only() {
+        let json = r#"{"text": "fifo", "held": true, "evidence": "12 of 12"}"#;
+        let expected: Expected = serde_json::from_str(json).unwrap();
+        assert_eq!(expected, Expected { text: "fifo".into(), held: Some(true), evidence: "12 of 12".into() });
+    }
+}
