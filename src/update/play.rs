@@ -209,7 +209,7 @@ mod tests {
         let mut world = world();
         show(&mut world, |picture| picture.clients[2].heartbeat = Duration::from_secs(10) / 3);
         assert_eq!(order(&world.keys("s")), "heartbeat client-3 10s");
-        assert_eq!(order(&world.keys("s")), "heartbeat client-3 3333ms");
+        assert_eq!(order(&world.keys("s")), "heartbeat client-3 3.333s");
     }
 
     #[test]
