@@ -47,7 +47,7 @@ fn wall() -> Clock {
 }
 
 /// How long anything that is waited for may take: a lease, an election, a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 impl Playing {
     /// Waits until the books are so.
@@ -114,10 +114,10 @@ fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
             let crash = Order::Client(Whom::Client(ClientId(client)), Ill::Crash);
             playing.company.order(crash).await.unwrap();
         }
-        let crashes = |tally: &Tally| {
+        let all_three = |tally: &Tally| {
             tally.moments().0.filter(|moment| matches!(moment.what, Happening::Crashed(_))).count() >= 3
         };
-        playing.until("three crashes", crashes).await;
+        playing.until("three crashes", all_three).await;
         let of = |tally: &Tally| {
             let lock = &tally.locks()[&playing.cast.lock];
             (lock.crashed, lock.expired, lock.acquired)

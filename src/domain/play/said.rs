@@ -99,7 +99,8 @@ impl From<&str> for Said {
 impl PartialEq<&str> for Said {
     /// Whether this is the English sentence.
     fn eq(&self, english: &&str) -> bool {
-        self.to_string() == *english
+        let said = self.to_string();
+        said == *english
     }
 }
 

@@ -359,15 +359,12 @@ impl OfLock {
                 }
                 Verdict::First(first) => {
                     self.judged += 1;
-                    self.is_out_of_turn(&acquisition, &name, || match first {
-                        Some(first) => {
-                            let words = "{name} at {time}: {client} (revision {n}) took it when, at {m}, revision {l} was first";
-                            took(words, &acquisition, name()).with("m", seen).with("l", first)
-                        }
-                        None => {
-                            let words = "{name} at {time}: {client} (revision {n}) took it when, at {m}, nobody was first";
-                            took(words, &acquisition, name()).with("m", seen)
-                        }
+                    self.is_out_of_turn(&acquisition, &name, || {
+                        let said = |words| took(words, &acquisition, name()).with("m", seen);
+                        let nobody = "{name} at {time}: {client} (revision {n}) took it when, at {m}, nobody was first";
+                        let other =
+                            "{name} at {time}: {client} (revision {n}) took it when, at {m}, revision {l} was first";
+                        first.map_or_else(|| said(nobody), |first| said(other).with("l", first))
                     });
                 }
             }

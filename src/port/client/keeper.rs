@@ -74,7 +74,7 @@ impl Keeper {
 }
 
 /// How long a stream is kept before anything is known of its lease's length.
-const FIRST: Duration = Duration::from_secs(60);
+const FIRST: Duration = Duration::from_mins(1);
 
 /// Until when a lease lasts that was renewed for so many seconds now; none when it is gone.
 fn lasting(ttl: i64) -> Option<Instant> {
