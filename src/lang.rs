@@ -11,12 +11,11 @@
 //! handed to every function that says a word. `tests/catalogue.rs` finds texts that are missing.
 
 use std::cell::Cell;
-use std::fmt::Display;
-use std::fmt::Write as _;
 use std::sync::LazyLock;
 
 use hashbrown::HashMap;
 
+pub use crate::domain::sentence::fill;
 use crate::domain::{Lang, plural};
 
 macro_rules! files {
@@ -72,13 +71,13 @@ pub fn current() -> Lang {
 }
 
 /// A text in the current language; the English one where the catalogue has no other.
-pub fn text(english: &'static str) -> &'static str {
+pub fn text(english: &str) -> &str {
     parts(english).1
 }
 
 /// A number of things, by the English noun for one of them: `9 waiters`, `9 个等待者`. English has
 /// a plural; where the catalogue has a measure word, it stands before the noun: `个|等待者`.
-pub fn counted(count: &str, noun: &'static str, number: u64) -> String {
+pub fn counted(count: &str, noun: &str, number: u64) -> String {
     match (current(), parts(noun)) {
         (Lang::English, _) => format!("{count} {}", plural::noun(number, noun)),
         (Lang::Chinese, (Some(measure), noun)) => format!("{count} {measure}{noun}"),
@@ -87,7 +86,7 @@ pub fn counted(count: &str, noun: &'static str, number: u64) -> String {
 }
 
 /// A text in the current language, apart from its measure word if it has one.
-fn parts(english: &'static str) -> (Option<&'static str>, &'static str) {
+fn parts(english: &str) -> (Option<&str>, &str) {
     let other = match current() {
         Lang::English => None,
         Lang::Chinese => TEXTS.get(english).map(String::as_str),
@@ -97,26 +96,6 @@ fn parts(english: &'static str) -> (Option<&'static str>, &'static str) {
         Some((_, Some((measure, noun)))) => (Some(measure), noun),
         Some((other, None)) => (None, other),
     }
-}
-
-/// Words with values put in for the names in braces. What is in a value is not looked at, so one
-/// with braces of its own stays as it is.
-pub fn fill(words: &str, values: &[(&str, &dyn Display)]) -> String {
-    let mut filled = String::with_capacity(words.len() + 16 * values.len());
-    let mut rest = words;
-    while let Some(open) = rest.find('{') {
-        let Some(close) = rest[open..].find('}').map(|at| open + at) else { break };
-        let name = &rest[open + 1..close];
-        filled.push_str(&rest[..open]);
-        match values.iter().find(|(known, _)| *known == name) {
-            // Writing to a string cannot fail.
-            Some((_, value)) => _ = write!(filled, "{value}"),
-            None => filled.push_str(&rest[open..=close]),
-        }
-        rest = &rest[close + 1..];
-    }
-    filled.push_str(rest);
-    filled
 }
 
 /// All entries of the catalogue: the file, the English text, the other one.

@@ -108,7 +108,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
     match (&model.shown().raft, &model.shown().play) {
         _ if model.is_replay() => replay::draw_status(canvas, chrome.status, model),
         (_, Some(play)) if model.ui.screen == Screen::Playground => {
-            playground::draw_status(canvas, chrome.status, play);
+            playground::draw_status(canvas, chrome.status, play, &model.ui);
         }
         (Some(picture), _) if matches!(model.ui.screen, Screen::Raft | Screen::Way) => {
             raft::draw_status(canvas, chrome.status, picture);

@@ -12,16 +12,16 @@ mod support;
 use std::time::Duration;
 
 use lockscope::config::Connection;
-use lockscope::domain::play::{Ill, Order, Whom};
+use lockscope::domain::play::{Happening, Ill, Order, Whom};
 use lockscope::domain::raft::{ClusterTime, Fault, Speed};
 use lockscope::domain::{KeyRange, Term};
 use lockscope::embedded::Config;
 use lockscope::pace::{Clock, Reins};
 use lockscope::playground::dial::Members;
-use lockscope::playground::{Begin, Cast, ClientId, Company, Summary};
+use lockscope::playground::{Begin, Cast, ClientId, Company, Summary, Tally};
 use lockscope::port::{Client, Etcd, Range};
 use lockscope::server;
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, timeout};
 
 use clusters::leader;
 use support::running::{block_on, on_every_real_etcd};
@@ -46,7 +46,23 @@ fn wall() -> Clock {
     Reins::start(ClusterTime(0), Speed::default()).clock()
 }
 
+/// How long anything that is waited for may take: a lease, an election, a busy machine.
+const PATIENCE: Duration = Duration::from_mins(1);
+
 impl Playing {
+    /// Waits until the books are so.
+    async fn until(&self, what: &str, is_so: impl Fn(&Tally) -> bool) {
+        let came = timeout(PATIENCE, self.company.until(is_so)).await;
+        assert_eq!(came, Ok(true), "not within {PATIENCE:?}: {what}");
+    }
+
+    /// Waits until the lock that the run is about was handed over so many times more.
+    async fn is_handed_over(&self, more: u64) {
+        let handoffs = |tally: &Tally| tally.locks()[&self.cast.lock].handoffs;
+        let before = self.company.view().look(handoffs);
+        self.until("handoffs", |tally| handoffs(tally) >= before + more).await;
+    }
+
     async fn stop(self) -> Summary {
         let length = self.began.elapsed();
         Summary::of(&self.cast, 7, length, &self.company.stop().await.tally)
@@ -79,11 +95,11 @@ fn twelve_contenders_hold_in_order_and_leave_nothing_behind() {
     on_every_real_etcd("twelve_contenders_hold_in_order_and_leave_nothing_behind", async |version| {
         let cluster = version.cluster().start();
         let playing = play(&cluster.endpoints(), 12, &wall(), None).await;
-        sleep(Duration::from_secs(5)).await;
+        playing.is_handed_over(24).await;
         let summary = playing.stop().await;
         is_as_expected(&summary, &version.to_string());
         let lock = summary.main().unwrap();
-        assert!(lock.handoffs >= 10 && lock.lost == 0, "{version}: {lock:?}");
+        assert!(lock.handoffs >= 24 && lock.lost == 0, "{version}: {lock:?}");
         is_tidied_up(&cluster.endpoint(0), &version.to_string()).await;
     });
 }
@@ -93,13 +109,25 @@ fn a_crashed_clients_key_runs_out_and_the_next_one_holds() {
     on_every_real_etcd("a_crashed_clients_key_runs_out_and_the_next_one_holds", async |version| {
         let cluster = version.cluster().start();
         let playing = play(&cluster.endpoints(), 3, &wall(), None).await;
-        sleep(Duration::from_secs(1)).await;
+        playing.is_handed_over(1).await;
         for client in 1..=3 {
             let crash = Order::Client(Whom::Client(ClientId(client)), Ill::Crash);
             playing.company.order(crash).await.unwrap();
         }
-        // Five seconds until the leases run out, half a second until the server looks.
-        sleep(Duration::from_secs(11)).await;
+        let all_three = |tally: &Tally| {
+            tally.moments().0.filter(|moment| matches!(moment.what, Happening::Crashed(_))).count() >= 3
+        };
+        playing.until("three crashes", all_three).await;
+        let of = |tally: &Tally| {
+            let lock = &tally.locks()[&playing.cast.lock];
+            (lock.crashed, lock.expired, lock.acquired)
+        };
+        let (_, _, before) = playing.company.view().look(of);
+        let is_held_again = |tally: &Tally| {
+            let (crashed, expired, acquired) = of(tally);
+            expired == crashed && acquired > before
+        };
+        playing.until("the keys run out and somebody holds", is_held_again).await;
         let summary = playing.stop().await;
         is_as_expected(&summary, &version.to_string());
         let lock = summary.main().unwrap();
@@ -113,11 +141,11 @@ fn a_leader_that_is_killed_or_stands_still_breaks_no_order() {
     on_every_real_etcd("a_leader_that_is_killed_or_stands_still_breaks_no_order", async |version| {
         let mut cluster = version.cluster().members(3).start();
         let playing = play(&cluster.endpoints(), 8, &wall(), None).await;
-        sleep(Duration::from_secs(2)).await;
+        playing.is_handed_over(3).await;
         let first = leader(&cluster.endpoints(), None).await;
         cluster.kill(first);
         let second = leader(&cluster.endpoints(), Some(first)).await;
-        sleep(Duration::from_secs(3)).await;
+        playing.is_handed_over(6).await;
         cluster.start(first);
         cluster.healthy();
         cluster.pause(second);
@@ -126,7 +154,7 @@ fn a_leader_that_is_killed_or_stands_still_breaks_no_order() {
         // them revoked when it goes on, although the next one renewed them (etcd-io/etcd 15247), and
         // then two clients do believe that they hold.
         cluster.resume(second);
-        sleep(Duration::from_secs(6)).await;
+        playing.is_handed_over(6).await;
         let summary = playing.stop().await;
         is_as_expected(&summary, &version.to_string());
         let lock = summary.main().unwrap();
@@ -141,18 +169,18 @@ fn the_embedded_cluster_on_sockets_is_a_cluster_like_any_other() {
         let server = server::start(server::Options::new(Config::default())).await.unwrap();
         let endpoints: Vec<_> = server.members.iter().map(|member| format!("http://{}", member.endpoint)).collect();
         let playing = play(&endpoints, 8, &server.clock(), Some(Term(0))).await;
-        sleep(Duration::from_secs(2)).await;
+        playing.is_handed_over(3).await;
         let first = leader(&endpoints, None).await;
         let node = server.members[first].node;
         server.control().fault(Fault::Kill(node)).await.unwrap();
-        sleep(Duration::from_secs(4)).await;
+        playing.is_handed_over(6).await;
         server.control().fault(Fault::Start(node)).await.unwrap();
         let second = leader(&endpoints, None).await;
         let node = server.members[second].node;
         server.control().fault(Fault::Pause(node)).await.unwrap();
-        sleep(Duration::from_secs(4)).await;
+        playing.is_handed_over(6).await;
         server.control().fault(Fault::Resume(node)).await.unwrap();
-        sleep(Duration::from_secs(1)).await;
+        playing.is_handed_over(1).await;
         let summary = playing.stop().await;
         is_as_expected(&summary, "embedded");
         assert!(summary.main().unwrap().handoffs >= 15, "{:?}", summary.locks);

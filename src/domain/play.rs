@@ -14,10 +14,12 @@ use crate::domain::raft::{ClusterTime, Fault};
 
 pub mod order;
 pub mod picture;
+mod said;
 mod step;
 
 pub use order::{Done, Ill, Order, Whom};
 pub use picture::{ClientPicture, Expected, Life, Narration, PlayPicture, ResourcePicture, SecondPicture};
+pub use said::{Gap, Said};
 pub use step::{Belief, Step};
 
 /// The number of a simulated client, from 1 on. One that crashed and came back has it still.

@@ -6,6 +6,7 @@
 //! words.
 
 use std::fmt;
+use std::fmt::Write as _;
 
 use super::escape::escape;
 use super::{Key, LeaseId, Millis, Revision, Term, plural};
@@ -150,6 +151,26 @@ pub enum Piece<'a> {
     Words(&'static str),
     /// A value between them.
     Value(&'a Value),
+}
+
+/// Words with values put in for the names in braces. What is in a value is not looked at, so one
+/// with braces of its own stays as it is.
+pub fn fill(words: &str, values: &[(&str, &dyn fmt::Display)]) -> String {
+    let mut filled = String::with_capacity(words.len() + 16 * values.len());
+    let mut rest = words;
+    while let Some(open) = rest.find('{') {
+        let Some(close) = rest[open..].find('}').map(|at| open + at) else { break };
+        let name = &rest[open + 1..close];
+        filled.push_str(&rest[..open]);
+        match values.iter().find(|(known, _)| *known == name) {
+            // Writing to a string cannot fail.
+            Some((_, value)) => _ = write!(filled, "{value}"),
+            None => filled.push_str(&rest[open..=close]),
+        }
+        rest = &rest[close + 1..];
+    }
+    filled.push_str(rest);
+    filled
 }
 
 macro_rules! value_from {

@@ -115,6 +115,8 @@ struct Open {
     read: bool,
     /// How many times a client took a lock that were not judged yet.
     pending: usize,
+    /// How many moments there were.
+    moments: u64,
 }
 
 impl Company {
@@ -210,6 +212,21 @@ impl Company {
         self.troupe.view.picture(since)
     }
 
+    /// Waits until the judge's books are so, which it looks up whenever something happened. False
+    /// when the run ended before that.
+    pub async fn until(&self, is_so: impl Fn(&Tally) -> bool) -> bool {
+        let mut open = self.open.clone();
+        loop {
+            open.mark_unchanged();
+            if self.troupe.view.look(&is_so) {
+                return true;
+            }
+            if open.changed().await.is_err() {
+                return false;
+            }
+        }
+    }
+
     /// A look at the run from elsewhere.
     pub fn view(&self) -> View {
         self.troupe.view.clone()
@@ -278,15 +295,15 @@ async fn judge(view: View, mut notes: mpsc::Receiver<Note>, judged: watch::Sende
     let mut read = false;
     let mut batch = Vec::with_capacity(AT_ONCE);
     while notes.recv_many(&mut batch, AT_ONCE).await > 0 {
-        let pending = {
+        let (pending, moments) = {
             let tally = &mut view.desk().tally;
             for note in batch.drain(..) {
                 read |= matches!(note, Note::Store(_, Seen::Listed { .. }));
                 take_in(tally, note);
             }
-            tally.pending()
+            (tally.pending(), tally.moments_since(u64::MAX).1)
         };
-        let open = Open { read, pending };
+        let open = Open { read, pending, moments };
         judged.send_if_modified(|known| std::mem::replace(known, open) != open);
     }
 }

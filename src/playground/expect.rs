@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::{Cast, LockOf, Tally};
 use crate::domain::Key;
-use crate::domain::play::{ClientId, Expected, Moment};
+use crate::domain::play::{ClientId, Expected, Moment, Said};
 use crate::domain::raft::{ClusterTime, NodeId, RaftPicture};
 
 mod circle;
@@ -38,7 +38,7 @@ pub struct Expectations {
 
 #[derive(Debug)]
 struct Judge {
-    text: String,
+    text: Said,
     rule: Box<dyn Judging>,
 }
 
@@ -81,16 +81,16 @@ struct Facts<'a> {
 struct Verdict {
     /// None while it cannot be told. At the end that is a no.
     held: Option<bool>,
-    evidence: String,
+    evidence: Said,
 }
 
 impl Verdict {
-    fn new(held: impl Into<Option<bool>>, evidence: impl Into<String>) -> Self {
-        Self { held: held.into(), evidence: evidence.into() }
+    fn new(held: impl Into<Option<bool>>, evidence: Said) -> Self {
+        Self { held: held.into(), evidence }
     }
 
     /// It is so as soon as there are enough, and before that nobody knows.
-    fn enough(enough: bool, evidence: impl Into<String>) -> Self {
+    fn enough(enough: bool, evidence: Said) -> Self {
         Self::new(enough.then_some(true), evidence)
     }
 }
@@ -101,7 +101,7 @@ impl Expectations {
         let scene = Scene::new(cast);
         let judges = wanted.iter().map(|wanted| {
             let text = match &wanted.lock {
-                Some(lock) => format!("{} ({lock})", wanted.text),
+                Some(lock) => Said::new("{that} ({lock})").part("that", wanted.text.clone()).with("lock", lock),
                 None => wanted.text.clone(),
             };
             Judge { text, rule: judging(wanted, cast, &scene) }
@@ -159,8 +159,12 @@ impl Expectations {
 
 /// What is expected of a run that nobody expects anything else of.
 pub(super) fn usual() -> [Wanted; 3] {
-    let all = [("handoffs >= 1", Rule::Handoffs(1)), ("fifo", Rule::Fifo), ("one holder", Rule::OneHolder)];
-    all.map(|(text, rule)| Wanted { text: text.to_owned(), lock: None, rule })
+    let all = [
+        (Said::new("handoffs >= {n}").with("n", 1), Rule::Handoffs(1)),
+        (Said::new("fifo"), Rule::Fifo),
+        (Said::new("one holder"), Rule::OneHolder),
+    ];
+    all.map(|(text, rule)| Wanted { text, lock: None, rule })
 }
 
 /// The rule that judges what is wanted.
@@ -207,8 +211,9 @@ fn locks<'a>(tally: &'a Tally, name: Option<&'a Key>) -> impl Iterator<Item = (&
     tally.locks().iter().filter(move |(of, _)| name.is_none_or(|name| of.name() == name))
 }
 
-fn plural(count: u64, one: &str) -> String {
-    format!("{count} {}", crate::domain::plural::noun(count, one))
+/// So many times.
+fn times(count: u64) -> Said {
+    Said::new(if count == 1 { "{n} time" } else { "{n} times" }).with("n", count)
 }
 
 /// A length of time in words.

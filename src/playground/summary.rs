@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::expect::{self, Expectations};
 use super::tally::{Moment, OfClient, OfLock};
 use super::{Cast, LockOf, Spread, Tally};
-use crate::domain::play::{Expected, Narration, ResourcePicture};
+use crate::domain::play::{Expected, Narration, ResourcePicture, Said};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, Term};
 use crate::recipe::Kind;
@@ -85,11 +85,11 @@ pub struct LockSummary {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expectation {
     /// What should be so.
-    pub text: String,
+    pub text: Said,
     /// Whether it was.
     pub held: bool,
     /// What was seen that tells so.
-    pub evidence: String,
+    pub evidence: Said,
 }
 
 impl Summary {

@@ -58,6 +58,9 @@ pub(super) fn possible(tally: &Tally, id: ClientId, ill: Ill) -> Result<(), Stri
     let no = match (client.life, ill) {
         _ if client.removed => format!("{id} was removed: `add 1` brings another one"),
         (Life::Stopped, _) => format!("{id} has ended: `add 1` brings another one"),
+        (Life::Up, Ill::Pause | Ill::Crash) if client.is_to_begin() => {
+            format!("{id} has not begun yet: wait until it takes part")
+        }
         (Life::Gone, Ill::Crash) => format!("{id} has crashed already; it comes back by itself"),
         (Life::Gone, Ill::Pause | Ill::Resume | Ill::Release) => {
             format!("{id} has crashed: wait until it comes back")

@@ -24,7 +24,10 @@ use super::{
 use crate::config::{Connection, Credentials};
 use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, RaftIndex, Status, Term};
 
+mod keeper;
 mod services;
+
+use keeper::{Keeper, Keepers};
 
 /// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
 /// than a page of a list or what a watch tells after a pause.
@@ -44,6 +47,7 @@ struct Shared {
     etcd: etcd_client::Client,
     kv: KvClient,
     watch: WatchClient,
+    keepers: Keepers,
     pulse: Pulse,
 }
 
@@ -80,7 +84,7 @@ impl Client {
         let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
         let words = target.last_words();
         let (endpoint, user, pulse) = (target.endpoint, OnceLock::new(), Pulse::new(returned));
-        let shared = Shared { endpoint, user, words, etcd, kv, watch, pulse };
+        let shared = Shared { endpoint, user, words, etcd, kv, watch, keepers: Keepers::default(), pulse };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 
@@ -382,18 +386,13 @@ impl Etcd for Client {
     }
 
     async fn keep_alive(&self, lease: LeaseId) -> Result<bool, PortError> {
-        let call = |()| {
-            let mut client = self.shared.etcd.lease_client();
-            async move {
-                match client.keep_alive(lease.0).await {
-                    Ok(_) => Ok(true),
-                    // What etcd-client makes of a TTL of 0, which is how etcd says "gone".
-                    Err(etcd_client::Error::LeaseKeepAliveError(_)) => Ok(false),
-                    Err(error) => Err(error),
-                }
-            }
-        };
-        self.call((), call, || format!("renew lease {lease}")).await
+        let call = |()| Keeper::renew(self.shared.keepers.take(lease), self.shared.etcd.lease_client(), lease);
+        let keeper = self.call((), call, || format!("renew lease {lease}")).await?;
+        let lives = keeper.is_some();
+        if let Some(keeper) = keeper {
+            self.shared.keepers.put(lease, keeper);
+        }
+        Ok(lives)
     }
 }
 

@@ -202,6 +202,14 @@ mod tests {
     }
 
     #[test]
+    fn a_third_of_a_lease_is_slowed_down_to_whole_milliseconds() {
+        let mut world = world();
+        show(&mut world, |picture| picture.clients[2].heartbeat = Duration::from_secs(10) / 3);
+        assert_eq!(order(&world.keys("s")), "heartbeat client-3 10s");
+        assert_eq!(order(&world.keys("s")), "heartbeat client-3 3.333s");
+    }
+
+    #[test]
     fn the_same_key_takes_it_back_though_another_holds_by_then() {
         let mut world = world();
         world.keys("pdst");

@@ -125,9 +125,18 @@ pub fn clock<'a>(play: &Play, theme: &Theme) -> Line<'a> {
     Line::from(vec![theme.span("t ", Role::Muted), Span::raw(cluster_clock(play.now()))])
 }
 
-/// Draws the line below the screen: the scenario, how much happened, what is expected.
-pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, play: &Play) {
+/// Draws the line below the screen: the scenario, how much happened, what is expected. While a
+/// sentence is selected that is there, which the list may have cut.
+pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let theme = canvas.theme;
+    if let Some(happened) = ui.play.happened.picked().and_then(|&number| play.moment(number)) {
+        let (said, role) = words::sentence(happened, play);
+        let at = format!("{}  ", cluster_clock(happened.moment.at));
+        let columns = usize::from(area.width.saturating_sub(2)).saturating_sub(width(&at));
+        let line = Line::from(vec![theme.span(at, Role::Muted), theme.sentence(said, columns, role)]);
+        canvas.line(area.x + 1, area.y, area.width.saturating_sub(2), &line);
+        return;
+    }
     let mut parts = vec![
         (say!("scenario {name}", name = escape_text(&play.picture().scenario)), Role::Muted),
         (lanes::count(play), Role::Muted),

@@ -138,6 +138,7 @@ fn leases_are_granted_renewed_asked_listed_and_revoked() {
         expected.sort();
         assert_eq!(listed, expected, "{target}");
         assert!(etcd.keep_alive(LeaseId(0x1000)).await.unwrap());
+        assert!(etcd.keep_alive(LeaseId(0x1000)).await.unwrap(), "{target}: once more");
         let before = etcd.range(Range::of(KeyRange::prefix(b"/"))).await.unwrap().header.revision;
         let revoked = etcd.revoke(LeaseId(0x1000)).await.unwrap();
         assert_eq!(revoked.revision, before.next(), "both keys go in one revision");

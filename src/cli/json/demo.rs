@@ -45,10 +45,10 @@ struct Document<'a, L: Serialize, R: Serialize, E: Serialize, T: Serialize> {
 }
 
 #[derive(Serialize)]
-struct Expected<'a> {
-    text: &'a str,
+struct Expected {
+    text: String,
     held: bool,
-    evidence: &'a str,
+    evidence: String,
 }
 
 #[derive(Serialize)]
@@ -155,9 +155,9 @@ impl Serialize for Run<'_> {
     }
 }
 
-impl<'a> From<&'a Expectation> for Expected<'a> {
-    fn from(Expectation { text, held, evidence }: &'a Expectation) -> Self {
-        Self { text, held: *held, evidence }
+impl From<&Expectation> for Expected {
+    fn from(Expectation { text, held, evidence }: &Expectation) -> Self {
+        Self { text: text.to_string(), held: *held, evidence: evidence.to_string() }
     }
 }
 
@@ -318,7 +318,7 @@ struct Listed<'a> {
     lock: &'a str,
     needs_faults: bool,
     clients: u32,
-    expectations: Vec<&'a str>,
+    expectations: Vec<String>,
 }
 
 impl<'a> Scenarios<'a> {
@@ -331,7 +331,7 @@ impl<'a> Scenarios<'a> {
             lock: &scenario.lock,
             needs_faults: scenario.needs.faults,
             clients: scenario.groups.iter().map(|group| u32::from(group.count)).sum(),
-            expectations: scenario.wanted.iter().map(|wanted| wanted.text.as_str()).collect(),
+            expectations: scenario.wanted.iter().map(|wanted| wanted.text.to_string()).collect(),
         };
         Self { schema: SCHEMA, scenarios: scenarios.iter().map(listed).collect() }
     }

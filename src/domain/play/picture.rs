@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Belief, ClientId, Moment, Stake, Step};
+use super::{Belief, ClientId, Moment, Said, Stake, Step};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, LeaseId, Revision};
 
@@ -125,14 +125,42 @@ pub struct Narration {
 }
 
 /// Something that is expected of the run, and how it stands.
+///
+/// Written as English sentences, which anybody can read, with what they are made of beside them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(from = "Written", into = "Written")]
 pub struct Expected {
     /// What should be so.
-    pub text: String,
+    pub text: Said,
     /// Whether it is so as far as the run has come; none while that cannot be told.
     pub held: Option<bool>,
     /// What was seen that tells so.
-    pub evidence: String,
+    pub evidence: Said,
+}
+
+/// As it stands in recordings.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    text: String,
+    held: Option<bool>,
+    evidence: String,
+    /// The two sentences again, the one that says what should be so first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    said: Option<(Said, Said)>,
+}
+
+impl From<Written> for Expected {
+    fn from(written: Written) -> Self {
+        let Written { text, held, evidence, said } = written;
+        let (text, evidence) = said.unwrap_or_else(|| (text.into(), evidence.into()));
+        Self { text, held, evidence }
+    }
+}
+
+impl From<Expected> for Written {
+    fn from(Expected { text, held, evidence }: Expected) -> Self {
+        Self { text: text.to_string(), held, evidence: evidence.to_string(), said: Some((text, evidence)) }
+    }
 }
 
 impl PlayPicture {
@@ -156,5 +184,32 @@ impl ClientPicture {
     /// Whether it believes that it holds although the store says otherwise.
     pub fn is_stale(&self) -> bool {
         self.belief == Belief::Holding && self.place != Some(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_expected_is_written_in_english_with_what_it_is_made_of() {
+        let expected = Expected {
+            text: Said::new("handoffs >= {n}").with("n", 5),
+            held: None,
+            evidence: Said::new("{handoffs} of {name}").count("handoffs", 2, "handoff").with("name", "/a"),
+        };
+        let json = serde_json::to_value(&expected).unwrap();
+        assert_eq!(
+            (json["text"].as_str(), json["evidence"].as_str()),
+            (Some("handoffs >= 5"), Some("2 handoffs of /a"))
+        );
+        assert_eq!(serde_json::from_value::<Expected>(json).unwrap(), expected);
+    }
+
+    #[test]
+    fn what_is_expected_can_be_read_where_it_is_english_only() {
+        let json = r#"{"text": "fifo", "held": true, "evidence": "12 of 12"}"#;
+        let expected: Expected = serde_json::from_str(json).unwrap();
+        assert_eq!(expected, Expected { text: "fifo".into(), held: Some(true), evidence: "12 of 12".into() });
     }
 }

@@ -192,11 +192,13 @@ impl PlayUi {
 
     /// The heartbeat to ask for so that a client's is slower, or as it was before.
     pub fn other_heartbeat(&mut self, id: ClientId, now: Duration) -> Duration {
-        if let Some(before) = self.heartbeats.remove(&id) {
-            return before;
-        }
-        self.heartbeats.insert(id, now);
-        now.saturating_mul(SLOWER)
+        let asked = self.heartbeats.remove(&id).unwrap_or_else(|| {
+            self.heartbeats.insert(id, now);
+            now.saturating_mul(SLOWER)
+        });
+        // A third of a lease has no end of decimals, and is told to people.
+        let millis = asked.saturating_add(Duration::from_micros(500)).as_millis();
+        Duration::from_millis(u64::try_from(millis).unwrap_or(u64::MAX))
     }
 
     /// How long to ask a client to hold so that it is twice as long, or half as long.

@@ -6,7 +6,7 @@ use std::time::Duration;
 use tokio::task::JoinHandle;
 use tokio::time::sleep;
 use tokio_util::sync::{CancellationToken, DropGuard};
-use tracing::debug;
+use tracing::warn;
 
 use super::{Act, Director};
 use crate::domain::play::Happening;
@@ -150,7 +150,7 @@ impl<T: Theatre> Work<T> {
         };
         // What cannot be done leaves no moment, and no expectation rests on it.
         if let Err(why) = done {
-            debug!(%why, "the scenario wanted something that cannot be done");
+            warn!(%why, "the scenario wanted something that cannot be done");
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::{Facts, Judging, Scene, Verdict, point, span};
+use super::{Facts, Judging, Said, Scene, Verdict, point, span};
 use crate::domain::play::ClientId;
 use crate::domain::raft::ClusterTime;
 
@@ -46,13 +46,22 @@ impl Judging for Deadlock {
         let open = self.now.as_ref().map(|(since, members)| (*since, facts.now.since(*since), members.len()));
         let Some((since, length, members)) = self.longest.into_iter().chain(open).max_by_key(|(_, length, _)| *length)
         else {
-            return Verdict::new(None, "no clients waited for each other in a circle");
+            return Verdict::new(None, Said::new("no clients waited for each other in a circle"));
         };
-        let evidence = format!("{members} clients waited for each other from {} on for {}", point(since), span(length));
+        let said = |words| Said::new(words).with("n", members).with("time", point(since)).with("length", span(length));
         match self.least {
-            Some(least) => Verdict::enough(length >= least, evidence),
-            None if self.ended > 0 => Verdict::new(true, format!("{evidence}; {} ended", self.ended)),
-            None => Verdict::new(None, format!("{evidence}, and it goes on")),
+            Some(least) => {
+                let evidence = said("{n} clients waited for each other from {time} on for {length}");
+                Verdict::enough(length >= least, evidence)
+            }
+            None if self.ended > 0 => {
+                let evidence = said("{n} clients waited for each other from {time} on for {length}; {m} ended");
+                Verdict::new(true, evidence.with("m", self.ended))
+            }
+            None => {
+                let evidence = said("{n} clients waited for each other from {time} on for {length}, and it goes on");
+                Verdict::new(None, evidence)
+            }
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::{Facts, Judging, Scene, Strike, Verdict, plural, point, span};
+use super::{Facts, Judging, Said, Scene, Strike, Verdict, point, span};
 use crate::domain::play::{Happening, Moment};
 use crate::domain::raft::{ClusterTime, Fault, NodeId, RaftPicture, TermRecord};
 use crate::domain::{Revision, Term};
@@ -68,14 +68,15 @@ impl Judging for NewLeader {
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let open = self.open.map(|since| (since, facts.now.since(since)));
         if let Some((since, took)) = self.late.or(open.filter(|(_, lasts)| *lasts > self.within)) {
-            let evidence = format!("after what was done at {} nobody led for {}", point(since), span(took));
+            let evidence = Said::new("after what was done at {time} nobody led for {length}");
+            let evidence = evidence.with("time", point(since)).with("length", span(took));
             return Verdict::new(false, evidence);
         }
         match self.soon {
-            0 => Verdict::new(None, "nothing was done to a leader"),
+            0 => Verdict::new(None, Said::new("nothing was done to a leader")),
             soon => {
-                let evidence = format!("{} lost: another after {} at most", plural(soon, "leader"), span(self.slowest));
-                Verdict::new(true, evidence)
+                let evidence = Said::new("{leaders} lost: another after {length} at most");
+                Verdict::new(true, evidence.count("leaders", soon, "leader").with("length", span(self.slowest)))
             }
         }
     }
@@ -88,7 +89,8 @@ pub(super) struct Elections(pub u64);
 impl Judging for Elections {
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let elections = facts.tally.elections() as u64;
-        let evidence = format!("{} in {}", plural(elections, "leader"), plural(facts.tally.terms(), "term"));
+        let evidence = Said::new("{leaders} in {terms}").count("leaders", elections, "leader");
+        let evidence = evidence.count("terms", facts.tally.terms(), "term");
         Verdict::enough(elections >= self.0, evidence)
     }
 }
@@ -121,18 +123,28 @@ impl Judging for SplitVote {
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
         match self.split.first_key_value() {
-            None => Verdict::new(None, format!("{} seen, none of them split", plural(self.terms.len() as u64, "term"))),
+            None => {
+                let evidence = Said::new("{terms} seen, none of them split");
+                Verdict::new(None, evidence.count("terms", self.terms.len() as u64, "term"))
+            }
             Some((term, record)) => {
-                let names = |of: &[NodeId]| of.iter().map(NodeId::to_string).collect::<Vec<_>>().join(" and ");
-                let votes = |of: &NodeId| record.votes.iter().filter(|(_, to)| to == of).count();
-                let each: Vec<String> = record.candidates.iter().map(|of| votes(of).to_string()).collect();
-                let candidates = names(&record.candidates);
-                let evidence =
-                    format!("in term {term} {candidates} stood and got {} votes; nobody won", each.join(" to "));
-                Verdict::new(true, evidence)
+                let votes = |of: &NodeId| record.votes.iter().filter(|(_, to)| to == of).count().to_string();
+                let names = record.candidates.iter().map(NodeId::to_string);
+                let candidates =
+                    chained(names, |one, more| Said::new("{one} and {more}").part("one", one).part("more", more));
+                let votes = chained(record.candidates.iter().map(votes), |n, rest| {
+                    Said::new("{n} to {rest}").part("n", n).part("rest", rest)
+                });
+                let evidence = Said::new("in term {n} {candidates} stood and got {votes} votes; nobody won");
+                Verdict::new(true, evidence.with("n", term).part("candidates", candidates).part("votes", votes))
             }
         }
     }
+}
+
+/// One after the other, each put before what follows it.
+fn chained(all: impl DoubleEndedIterator<Item = String>, put: impl Fn(Said, Said) -> Said) -> Said {
+    all.map(Said::from).rev().reduce(|rest, one| put(one, rest)).unwrap_or_default()
 }
 
 /// The store of a member that is cut off stands still.
@@ -195,23 +207,21 @@ impl Judging for Minority {
         let open = self.off.iter().map(|(node, off)| (*node, *off));
         let grew = self.grew.or_else(|| open.clone().find(|(_, off)| off.now > off.at));
         if let Some((node, off)) = grew {
-            let evidence = format!("cut off, {node} went from revision {} to {}", off.at, off.now);
-            return Verdict::new(false, evidence);
+            let evidence = Said::new("cut off, {node} went from revision {n} to {m}");
+            return Verdict::new(false, evidence.with("node", node).with("n", off.at).with("m", off.now));
         }
         let mut open = open;
         let stood = open.rfind(|(_, off)| off.others_now > off.others_at).or(self.last);
         match stood {
-            None => Verdict::new(None, "no member was cut off from the others while they took writes"),
+            None => Verdict::new(None, Said::new("no member was cut off from the others while they took writes")),
             Some((node, off)) => {
-                let evidence = format!(
-                    "{node}, cut off from {} to {}, stood at revision {} while the others went from {} to {}",
-                    point(off.since),
-                    point(off.until),
-                    off.now,
-                    off.others_at,
-                    off.others_now
+                let evidence = Said::new(
+                    "{node}, cut off from {since} to {until}, stood at revision {n} while the others went from {m} to {l}",
                 );
-                Verdict::new(true, evidence)
+                let evidence =
+                    evidence.with("node", node).with("since", point(off.since)).with("until", point(off.until));
+                let (stood, before, after) = (off.now, off.others_at, off.others_now);
+                Verdict::new(true, evidence.with("n", stood).with("m", before).with("l", after))
             }
         }
     }

@@ -1,6 +1,6 @@
 //! What is only counted.
 
-use super::{Facts, Judging, Scene, Verdict, plural};
+use super::{Facts, Judging, Said, Scene, Verdict, times};
 use crate::domain::Key;
 use crate::domain::play::{Happening, Moment};
 
@@ -33,8 +33,8 @@ impl Judging for Expired {
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
         let all = self.crashed + self.dropped;
-        let evidence =
-            format!("{}: {} of clients that had crashed, {} of others", plural(all, "key"), self.crashed, self.dropped);
+        let evidence = Said::new("{keys}: {n} of clients that had crashed, {m} of others").count("keys", all, "key");
+        let evidence = evidence.with("n", self.crashed).with("m", self.dropped);
         Verdict::enough(all >= self.least, evidence)
     }
 }
@@ -61,7 +61,8 @@ impl Judging for Lost {
     }
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
-        Verdict::enough(self.seen >= self.least, format!("a client noticed it {}", plural(self.seen, "time")))
+        let evidence = Said::new("a client noticed it {times}").part("times", times(self.seen));
+        Verdict::enough(self.seen >= self.least, evidence)
     }
 }
 
@@ -105,12 +106,13 @@ impl Judging for Writes {
         let Self { taken, damaging, refused, .. } = *self;
         let tried = damaging + refused;
         let evidence = match (taken, tried) {
-            (0, 0) => "nobody wrote".into(),
-            (_, 0) => format!("{}, none with an old token", plural(taken, "write")),
-            _ => format!(
-                "{}; of {tried} with an old token {damaging} taken, {refused} refused",
-                plural(taken + tried, "write")
-            ),
+            (0, 0) => Said::new("nobody wrote"),
+            (_, 0) => Said::new("{writes}, none with an old token").count("writes", taken, "write"),
+            _ => Said::new("{writes}; of {n} with an old token {m} taken, {l} refused")
+                .count("writes", taken + tried, "write")
+                .with("n", tried)
+                .with("m", damaging)
+                .with("l", refused),
         };
         let held = match self.should {
             Stale::NeverTaken if damaging > 0 => Some(false),

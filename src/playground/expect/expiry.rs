@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::{Facts, Judging, Scene, Verdict, plural, point, span};
+use super::{Facts, Judging, Said, Scene, Verdict, point, span};
 use crate::domain::Key;
 use crate::domain::play::{Belief, ClientId, Happening, Moment};
 use crate::domain::raft::ClusterTime;
@@ -101,13 +101,17 @@ impl Judging for Changes {
         let open = self.open.map(|since| (since, facts.now.since(since)));
         let late = self.late.or(open.filter(|(_, waits)| *waits > self.within));
         if let Some((since, took)) = late {
-            let evidence = format!("the key that went at {} had no successor for {}", point(since), span(took));
-            return Verdict::new(false, evidence);
+            let evidence = Said::new("the key that went at {time} had no successor for {length}");
+            return Verdict::new(false, evidence.with("time", point(since)).with("length", span(took)));
         }
         let evidence = match self.soon {
-            0 if self.unwanted > 0 => format!("{} of holders went, while nobody waited", plural(self.unwanted, "key")),
-            0 => "no holder's key went with its lease".into(),
-            soon => format!("{} had a successor after {} at most", plural(soon, "such key"), span(self.slowest)),
+            0 if self.unwanted > 0 => {
+                Said::new("{keys} of holders went, while nobody waited").count("keys", self.unwanted, "key")
+            }
+            0 => Said::new("no holder's key went with its lease"),
+            soon => Said::new("{keys} had a successor after {length} at most")
+                .count("keys", soon, "such key")
+                .with("length", span(self.slowest)),
         };
         Verdict::enough(self.soon > 0, evidence)
     }
@@ -155,9 +159,11 @@ impl Judging for StaleBelief {
 
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         match self.longest(facts.now) {
-            None => Verdict::new(None, "no holder's key went before it knew"),
+            None => Verdict::new(None, Said::new("no holder's key went before it knew")),
             Some((client, since, length)) => {
-                Verdict::enough(length >= self.least, format!("{client} from {} on for {}", point(since), span(length)))
+                let evidence = Said::new("{client} from {time} on for {length}").with("client", client);
+                let evidence = evidence.with("time", point(since)).with("length", span(length));
+                Verdict::enough(length >= self.least, evidence)
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Facts, Judging, Scene, Thousandths, Verdict, locks, plural, shown};
+use super::{Facts, Judging, Said, Scene, Thousandths, Verdict, locks, shown, times};
 use crate::domain::Key;
 use crate::domain::play::{ClientId, Happening, Moment};
 
@@ -20,11 +20,16 @@ impl Judging for Fifo {
             first = first.or(lock.first_out_of_turn.as_ref());
         }
         match first {
-            Some(first) => Verdict::new(false, format!("{violations} of {judged} out of turn; {first}")),
+            Some(first) => {
+                let evidence = Said::new("{n} of {m} out of turn; {first}").with("n", violations).with("m", judged);
+                Verdict::new(false, evidence.part("first", first.clone()))
+            }
             // One that could not be looked up may have been out of turn.
             None => Verdict::new(
                 (judged > 0 && judged == acquired).then_some(true),
-                format!("{judged} of {acquired} holders were looked up in the store's history: each was the oldest"),
+                Said::new("{n} of {m} holders were looked up in the store's history: each was the oldest")
+                    .with("n", judged)
+                    .with("m", acquired),
             ),
         }
     }
@@ -44,11 +49,13 @@ impl Judging for OneHolder {
         }
         match first {
             Some(first) => {
-                Verdict::new(false, format!("{} in {}; {first}", plural(doubles, "time"), plural(acquired, "hold")))
+                let words = if doubles == 1 { "{n} time in {holds}; {first}" } else { "{n} times in {holds}; {first}" };
+                let evidence = Said::new(words).with("n", doubles).count("holds", acquired, "hold");
+                Verdict::new(false, evidence.part("first", first.clone()))
             }
             None => Verdict::new(
                 (acquired > 0).then_some(true),
-                format!("{}, none began while another client believed it held", plural(acquired, "hold")),
+                Said::new("{holds}, none began while another client believed it held").count("holds", acquired, "hold"),
             ),
         }
     }
@@ -65,8 +72,11 @@ impl Judging for DoubleHolders {
         };
         let (doubles, acquired) = (of(|lock| lock.double_holders), of(|lock| lock.acquired));
         let first = locks(facts.tally, Some(&self.0)).find_map(|(_, lock)| lock.first_double.as_ref());
-        let first = first.map_or(String::new(), |first| format!("; {first}"));
-        Verdict::enough(doubles >= self.1, format!("{doubles} of {}{first}", plural(acquired, "hold")))
+        let evidence = match first {
+            None => Said::new("{n} of {holds}"),
+            Some(first) => Said::new("{n} of {holds}; {first}").part("first", first.clone()),
+        };
+        Verdict::enough(doubles >= self.1, evidence.with("n", doubles).count("holds", acquired, "hold"))
     }
 }
 
@@ -77,7 +87,8 @@ pub(super) struct Handoffs(pub Key, pub u64);
 impl Judging for Handoffs {
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let handoffs = locks(facts.tally, Some(&self.0)).map(|(_, lock)| lock.handoffs).sum();
-        Verdict::enough(handoffs >= self.1, format!("{} of {}", plural(handoffs, "handoff"), shown(&self.0)))
+        let evidence = Said::new("{handoffs} of {name}").count("handoffs", handoffs, "handoff");
+        Verdict::enough(handoffs >= self.1, evidence.with("name", shown(&self.0)))
     }
 }
 
@@ -125,14 +136,15 @@ impl Judging for Everybody {
         let all = self.0.of.len() as u64;
         let without: Vec<_> = self.0.of.iter().filter(|(_, count)| **count == 0).map(|(client, _)| client).collect();
         let held = all - without.len() as u64;
-        let missing = match &*without {
-            [] => String::new(),
-            [first] => format!("; not {first}"),
-            [first, others @ ..] => format!("; not {first} and {} more", others.len()),
+        let evidence = match &*without {
+            [] => Said::new("{n} of {clients} held it, {times} in all"),
+            [first] => Said::new("{n} of {clients} held it, {times} in all; not {client}").with("client", first),
+            [first, others @ ..] => Said::new("{n} of {clients} held it, {times} in all; not {client} and {m} more")
+                .with("client", first)
+                .with("m", others.len()),
         };
-        let turns: u64 = self.0.of.values().sum();
-        let evidence =
-            format!("{held} of {} held it, {} in all{missing}", plural(all, "client"), plural(turns, "time"));
+        let evidence = evidence.with("n", held).count("clients", all, "client");
+        let evidence = evidence.part("times", times(self.0.of.values().sum()));
         Verdict::enough(all > 0 && without.is_empty(), evidence)
     }
 }
@@ -157,11 +169,11 @@ impl Judging for Fairness {
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
         let counts = || self.turns.of.values().copied();
-        let Some(index) = jain(counts()) else { return Verdict::new(None, "nobody held it") };
+        let Some(index) = jain(counts()) else { return Verdict::new(None, Said::new("nobody held it")) };
         let (fewest, most) = (counts().min().unwrap_or_default(), counts().max().unwrap_or_default());
-        let clients = plural(self.turns.of.len() as u64, "client");
-        let evidence = format!("{index:.3}: {clients} held it {fewest} to {most} times");
-        Verdict::new(index >= self.least.value(), evidence)
+        let evidence = Said::new("{n}: {clients} held it {m} to {l} times").with("n", format_args!("{index:.3}"));
+        let evidence = evidence.count("clients", self.turns.of.len() as u64, "client");
+        Verdict::new(index >= self.least.value(), evidence.with("m", fewest).with("l", most))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use super::{Facts, Judging, Scene, Verdict, plural, point, shown, span};
+use super::{Facts, Judging, Said, Scene, Verdict, point, shown, span};
 use crate::domain::Key;
 use crate::domain::play::{ClientId, Happening, Ill, Moment, Sight};
 use crate::domain::raft::ClusterTime;
@@ -21,7 +21,7 @@ pub(super) struct Changes {
     seen: u64,
     slowest: Duration,
     watchers: usize,
-    late: Option<String>,
+    late: Option<Said>,
 }
 
 #[derive(Debug)]
@@ -90,7 +90,8 @@ impl Changes {
             self.slowest = self.slowest.max(took);
             if took > self.within {
                 self.late.get_or_insert_with(|| {
-                    format!("a change at {} was known to all after {}", point(since), span(took))
+                    let said = Said::new("a change at {time} was known to all after {length}");
+                    said.with("time", point(since)).with("length", span(took))
                 });
             }
         }
@@ -104,9 +105,10 @@ impl Changes {
 
 impl Change {
     /// Who did not see it, in words.
-    fn missed(&self) -> String {
+    fn missed(&self) -> Said {
         let who = self.missing.first().map(ToString::to_string).unwrap_or_default();
-        format!("{who} did not see what became of {} at {}", shown(&self.key), point(self.since))
+        let said = Said::new("{who} did not see what became of {name} at {time}").with("who", who);
+        said.with("name", shown(&self.key)).with("time", point(self.since))
     }
 }
 
@@ -137,13 +139,11 @@ impl Judging for Changes {
             return Verdict::new(false, evidence);
         }
         let evidence = match self.seen {
-            0 => "nobody saw anything change".into(),
-            seen => format!(
-                "{}, each known to {} after {} at most",
-                plural(seen, "change"),
-                plural(self.watchers as u64, "watcher"),
-                span(self.slowest)
-            ),
+            0 => Said::new("nobody saw anything change"),
+            seen => Said::new("{changes}, each known to {watchers} after {length} at most")
+                .count("changes", seen, "change")
+                .count("watchers", self.watchers as u64, "watcher")
+                .with("length", span(self.slowest)),
         };
         Verdict::enough(self.seen > 0, evidence)
     }
@@ -160,7 +160,7 @@ pub(super) struct Leader {
     open: VecDeque<(ClusterTime, BTreeSet<ClientId>)>,
     seen: u64,
     slowest: Duration,
-    late: Option<String>,
+    late: Option<Said>,
 }
 
 impl Leader {
@@ -188,7 +188,8 @@ impl Leader {
             self.slowest = self.slowest.max(took);
             if took > self.within {
                 self.late.get_or_insert_with(|| {
-                    format!("who took it at {} was known to all after {}", point(since), span(took))
+                    let said = Said::new("who took it at {time} was known to all after {length}");
+                    said.with("time", point(since)).with("length", span(took))
                 });
             }
         }
@@ -201,9 +202,9 @@ impl Leader {
 }
 
 /// Who does not know a leader, in words.
-fn missed(since: ClusterTime, missing: &BTreeSet<ClientId>) -> String {
+fn missed(since: ClusterTime, missing: &BTreeSet<ClientId>) -> Said {
     let who = missing.first().map(ToString::to_string).unwrap_or_default();
-    format!("{who} does not know who took it at {}", point(since))
+    Said::new("{who} does not know who took it at {time}").with("who", who).with("time", point(since))
 }
 
 impl Judging for Leader {
@@ -248,10 +249,10 @@ impl Judging for Leader {
             return Verdict::new(false, evidence);
         }
         let evidence = match self.seen {
-            0 => "nobody who is watched took it".into(),
-            seen => {
-                format!("{}, each known to all who watch after {} at most", plural(seen, "leader"), span(self.slowest))
-            }
+            0 => Said::new("nobody who is watched took it"),
+            seen => Said::new("{leaders}, each known to all who watch after {length} at most")
+                .count("leaders", seen, "leader")
+                .with("length", span(self.slowest)),
         };
         Verdict::enough(self.seen > 0, evidence)
     }
@@ -288,7 +289,8 @@ impl Judging for Going {
     }
 
     fn verdict(&self, _: &Facts<'_>) -> Verdict {
-        Verdict::enough(self.seen >= self.least, format!("watchers saw {} go", plural(self.seen, "key")))
+        let evidence = Said::new("watchers saw {keys} go").count("keys", self.seen, "key");
+        Verdict::enough(self.seen >= self.least, evidence)
     }
 }
 

@@ -1,6 +1,6 @@
 //! What it costs to hand a lock over: how much clients ask, and how much they are told.
 
-use super::{Facts, Judging, Thousandths, Verdict, locks, plural, shown};
+use super::{Facts, Judging, Said, Thousandths, Verdict, locks, shown};
 use crate::domain::Key;
 
 /// A bound.
@@ -42,16 +42,19 @@ impl Judging for PerHandoff {
             What::Events => "event",
             What::Calls => "call",
         };
-        let evidence =
-            format!("{} for {} of {}", plural(of.count, name), plural(of.handoffs, "handoff"), shown(&self.lock));
+        let said = |words| {
+            let said = Said::new(words).count("events", of.count, name).count("handoffs", of.handoffs, "handoff");
+            said.with("name", shown(&self.lock))
+        };
         match of.each() {
-            None => Verdict::new(None, evidence),
+            None => Verdict::new(None, said("{events} for {handoffs} of {name}")),
             Some(each) => {
                 let held = match self.bound {
                     Bound::AtLeast(least) => each >= least.value(),
                     Bound::AtMost(most) => each <= most.value(),
                 };
-                Verdict::new(held, format!("{each:.2} each: {evidence}"))
+                let evidence = said("{n} each: {events} for {handoffs} of {name}");
+                Verdict::new(held, evidence.with("n", format_args!("{each:.2}")))
             }
         }
     }
@@ -68,13 +71,17 @@ impl Judging for Fewer {
     fn verdict(&self, facts: &Facts<'_>) -> Verdict {
         let of = |lock| (count(facts, lock, What::Events), shown(lock));
         let ((one, its_name), (other, others_name)) = (of(&self.lock), of(&self.other));
-        let (its, others) = (plural(one.handoffs, "handoff"), plural(other.handoffs, "handoff"));
+        let said = |words| {
+            let said = Said::new(words).with("name", &its_name).with("other", &others_name);
+            let said = said.count("handoffs", one.handoffs, "handoff");
+            said.count("others", other.handoffs, "handoff")
+        };
         if let (Some(each), Some(each_other)) = (one.each(), other.each()) {
-            let evidence =
-                format!("{each:.2} each for {its} of {its_name}, {each_other:.2} each for {others} of {others_name}");
+            let evidence = said("{n} each for {handoffs} of {name}, {m} each for {others} of {other}");
+            let evidence = evidence.with("n", format_args!("{each:.2}")).with("m", format_args!("{each_other:.2}"));
             return Verdict::new(each < each_other, evidence);
         }
-        Verdict::new(None, format!("{its} of {its_name}, {others} of {others_name}: both have to be handed over"))
+        Verdict::new(None, said("{handoffs} of {name}, {others} of {other}: both have to be handed over"))
     }
 }
 

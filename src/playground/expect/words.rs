@@ -1,20 +1,22 @@
 //! What can be expected, in words.
 //!
-//! One table says which sentences there are; what is written in capitals stands for a number, a
-//! length or a name. The reader, its messages and the list in the documents come from it.
+//! One table says which sentences there are; a name in braces stands for a number, a length or a
+//! name, and is written in capitals where people read what can be said. The reader, its messages
+//! and the list in the documents come from it.
 
 use std::time::Duration;
 
 use thiserror::Error;
 
 use crate::config::parse;
+use crate::domain::play::Said;
 use crate::nearest;
 
 /// Something that is expected of a run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Wanted {
     /// The sentence.
-    pub text: String,
+    pub text: Said,
     /// Of which lock, below the prefix; none is the one that the scenario is about, or all.
     pub lock: Option<String>,
     /// What it says.
@@ -93,8 +95,8 @@ impl Thousandths {
 /// A sentence with a gap.
 #[derive(Clone, Copy, Debug)]
 pub struct Phrase {
-    /// The sentence; the word in capitals is the gap.
-    pub pattern: &'static str,
+    /// The sentence; the name in braces is the gap.
+    pub words: &'static str,
     /// When it is so, as a sentence without its full stop.
     pub help: &'static str,
     make: Make,
@@ -110,8 +112,8 @@ enum Make {
     Lock(fn(String) -> Rule),
 }
 
-const fn phrase(pattern: &'static str, help: &'static str, make: Make) -> Phrase {
-    Phrase { pattern, help, make }
+const fn phrase(words: &'static str, help: &'static str, make: Make) -> Phrase {
+    Phrase { words, help, make }
 }
 
 /// All sentences, in the order of the documents.
@@ -123,49 +125,49 @@ pub const PHRASES: &[Phrase] = &[
     ),
     phrase("one holder", "No two believed at once that they held it", Make::Plain(|| Rule::OneHolder)),
     phrase(
-        "double holders >= N",
+        "double holders >= {n}",
         "So often somebody took it while another believed that it held",
         Make::Count(Rule::DoubleHolders),
     ),
-    phrase("handoffs >= N", "The store passed it on so often", Make::Count(Rule::Handoffs)),
+    phrase("handoffs >= {n}", "The store passed it on so often", Make::Count(Rule::Handoffs)),
     phrase("everybody holds", "Each of its clients held it at least once", Make::Plain(|| Rule::EverybodyHolds)),
     phrase(
-        "holder changes within T of expiry",
+        "holder changes within {length} of expiry",
         "Each time a holder's key went with its lease, somebody who waited held it so soon",
         Make::Length(Rule::ChangesAfterExpiry),
     ),
     phrase(
-        "expired keys >= N",
+        "expired keys >= {n}",
         "So many keys were taken away, by the end of a lease, and not by their clients",
         Make::Count(Rule::Expired),
     ),
-    phrase("lost leases >= N", "So often a client noticed that its lease or key was gone", Make::Count(Rule::Lost)),
+    phrase("lost leases >= {n}", "So often a client noticed that its lease or key was gone", Make::Count(Rule::Lost)),
     phrase(
-        "stale belief for T",
+        "stale belief for {length}",
         "Somebody believed for so long that it held what the store had taken away",
         Make::Length(Rule::StaleBelief),
     ),
     phrase(
-        "no stale write accepted by RESOURCE",
+        "no stale write accepted by {resource}",
         "Writes with an old fencing token were tried, and none was taken",
         Make::Resource(Rule::NoStaleAccepted),
     ),
     phrase(
-        "stale write refused by RESOURCE",
+        "stale write refused by {resource}",
         "A write with an old fencing token was refused",
         Make::Resource(Rule::StaleRefused),
     ),
     phrase(
-        "stale write accepted by RESOURCE",
+        "stale write accepted by {resource}",
         "A write with an old fencing token was taken",
         Make::Resource(Rule::StaleAccepted),
     ),
     phrase(
-        "new leader within T of fault",
+        "new leader within {length} of fault",
         "Each time something was done to the cluster's leader, another was elected so soon",
         Make::Length(Rule::NewLeader),
     ),
-    phrase("elections >= N", "So many leaders of the cluster were elected", Make::Count(Rule::Elections)),
+    phrase("elections >= {n}", "So many leaders of the cluster were elected", Make::Count(Rule::Elections)),
     phrase(
         "split vote seen",
         "A term passed in which two or more members stood for election and none won",
@@ -176,37 +178,41 @@ pub const PHRASES: &[Phrase] = &[
         "The store of a member that was cut off stood still while the others went on",
         Make::Plain(|| Rule::Minority),
     ),
-    phrase("deadlock for T", "Clients waited for each other in a circle for so long", Make::Length(Rule::Deadlock)),
+    phrase(
+        "deadlock for {length}",
+        "Clients waited for each other in a circle for so long",
+        Make::Length(Rule::Deadlock),
+    ),
     phrase("deadlock ends", "Such a circle came to its end", Make::Plain(|| Rule::DeadlockEnds)),
     phrase(
-        "events per handoff >= X",
+        "events per handoff >= {n}",
         "Watches told its clients of so many changes for each handoff, or more",
         Make::Ratio(Rule::EventsAtLeast),
     ),
-    phrase("events per handoff <= X", "Or less", Make::Ratio(Rule::EventsAtMost)),
+    phrase("events per handoff <= {n}", "Or less", Make::Ratio(Rule::EventsAtMost)),
     phrase(
-        "calls per handoff <= X",
+        "calls per handoff <= {n}",
         "Its clients made so many calls for each handoff, or less",
         Make::Ratio(Rule::CallsAtMost),
     ),
     phrase(
-        "fewer events per handoff than LOCK",
+        "fewer events per handoff than {lock}",
         "Watches told its clients of less, for each handoff, than those of another lock",
         Make::Lock(Rule::FewerEvents),
     ),
     phrase(
-        "watchers see within T",
+        "watchers see within {length}",
         "Whatever changed below a watched prefix was known to everybody who watched it so soon",
         Make::Length(Rule::WatchersSee),
     ),
     phrase(
-        "leader seen within T",
+        "leader seen within {length}",
         "Each time it was taken, everybody who watched it knew so soon by whom",
         Make::Length(Rule::LeaderSeen),
     ),
-    phrase("keys seen to go >= N", "Watchers saw so many keys go", Make::Count(Rule::SeenGoing)),
+    phrase("keys seen to go >= {n}", "Watchers saw so many keys go", Make::Count(Rule::SeenGoing)),
     phrase(
-        "fairness >= X",
+        "fairness >= {n}",
         "Jain's index of how often each client held it: 1 is even, 1 in n is one for all",
         Make::Ratio(Rule::Fairness),
     ),
@@ -227,7 +233,7 @@ pub enum PhraseError {
     #[error("`{pattern}`: {gap} is {wanted}, not `{said}`")]
     Gap {
         /// The sentence.
-        pattern: &'static str,
+        pattern: String,
         /// The gap.
         gap: &'static str,
         /// What can be there.
@@ -238,17 +244,18 @@ pub enum PhraseError {
 }
 
 impl Rule {
-    /// Reads a sentence.
+    /// Reads a sentence: what it says, and the sentence itself.
     ///
     /// # Errors
     /// When there is no such sentence, or what stands in its gap is no good.
-    pub fn read(said: &str) -> Result<Self, PhraseError> {
+    pub fn read(said: &str) -> Result<(Self, Said), PhraseError> {
         let words: Vec<&str> = said.split_whitespace().collect();
         let found = PHRASES.iter().find_map(|phrase| Some((phrase, phrase.gap(&words)?)));
         if let Some((phrase, gap)) = found {
-            return phrase.fill(gap);
+            return Ok((phrase.fill(gap)?, phrase.said(gap)));
         }
-        let near = nearest::nearest(said, PHRASES.iter().map(|phrase| phrase.pattern));
+        let patterns: Vec<String> = PHRASES.iter().map(Phrase::pattern).collect();
+        let near = nearest::nearest(said, patterns.iter().map(String::as_str));
         let hint = near.map(|near| format!(", did you mean `{near}`?"));
         let hint = hint.unwrap_or_else(|| "; docs/scenarios.md lists what can".into());
         Err(PhraseError::Unknown { said: said.to_owned(), hint })
@@ -277,23 +284,37 @@ impl Rule {
 }
 
 impl Phrase {
+    /// The sentence with what can stand in its gap, in capitals.
+    pub fn pattern(&self) -> String {
+        self.said(self.make.gap().0).to_string()
+    }
+
     /// The sentence with something in its gap.
     #[cfg(test)]
     pub fn example(&self) -> String {
-        let filled = |word| match word {
-            "N" => "3",
-            "X" => "1.5",
-            "T" => "2s",
-            "RESOURCE" | "LOCK" => "ledger",
-            word => word,
+        let example = match self.make {
+            Make::Plain(_) => "",
+            Make::Count(_) => "3",
+            Make::Ratio(_) => "1.5",
+            Make::Length(_) => "2s",
+            Make::Resource(_) | Make::Lock(_) => "ledger",
         };
-        self.pattern.split(' ').map(filled).collect::<Vec<_>>().join(" ")
+        self.said(example).to_string()
+    }
+
+    /// The sentence with this in its gap.
+    fn said(&self, gap: &str) -> Said {
+        let said = Said::new(self.words);
+        match self.words.split_once('{').and_then(|(_, name)| name.split_once('}')) {
+            Some((name, _)) => said.with(name, gap),
+            None => said,
+        }
     }
 
     /// What stands in the gap when the other words are the sentence's; empty without a gap.
     fn gap<'a>(&self, said: &[&'a str]) -> Option<&'a str> {
         let mut gap = "";
-        let words: Vec<&str> = self.pattern.split(' ').collect();
+        let words: Vec<&str> = self.words.split(' ').collect();
         if words.len() != said.len() {
             return None;
         }
@@ -308,21 +329,34 @@ impl Phrase {
     }
 
     fn fill(&self, said: &str) -> Result<Rule, PhraseError> {
-        let wrong = |gap, wanted| PhraseError::Gap { pattern: self.pattern, gap, wanted, said: said.to_owned() };
+        let (gap, wanted) = self.make.gap();
+        let wrong = || PhraseError::Gap { pattern: self.pattern(), gap, wanted, said: said.to_owned() };
         match self.make {
             Make::Plain(make) => Ok(make()),
-            Make::Count(make) => said.parse().map(make).map_err(|_| wrong("N", "a whole number")),
-            Make::Ratio(make) => {
-                thousandths(said).map(make).ok_or_else(|| wrong("X", "a number with up to three decimals"))
-            }
-            Make::Length(make) => parse::duration(said).map(make).map_err(|_| wrong("T", "a length such as 2s")),
+            Make::Count(make) => said.parse().map(make).map_err(|_| wrong()),
+            Make::Ratio(make) => thousandths(said).map(make).ok_or_else(wrong),
+            Make::Length(make) => parse::duration(said).map(make).map_err(|_| wrong()),
             Make::Resource(make) | Make::Lock(make) => Ok(make(said.to_owned())),
         }
     }
 }
 
+impl Make {
+    /// What the gap is called, and what can stand there.
+    const fn gap(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Plain(_) => ("", ""),
+            Self::Count(_) => ("N", "a whole number"),
+            Self::Ratio(_) => ("X", "a number with up to three decimals"),
+            Self::Length(_) => ("T", "a length such as 2s"),
+            Self::Resource(_) => ("RESOURCE", "the name of a resource"),
+            Self::Lock(_) => ("LOCK", "the name of a lock"),
+        }
+    }
+}
+
 fn is_gap(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_uppercase())
+    word.starts_with('{')
 }
 
 fn thousandths(said: &str) -> Option<Thousandths> {
@@ -339,7 +373,7 @@ mod tests {
     use super::*;
 
     fn read(said: &str) -> Result<Rule, String> {
-        Rule::read(said).map_err(|error| error.to_string())
+        Rule::read(said).map(|(rule, _)| rule).map_err(|error| error.to_string())
     }
 
     #[test]
@@ -348,8 +382,8 @@ mod tests {
             let said = phrase.example();
             let words: Vec<&str> = said.split(' ').collect();
             let fits = PHRASES.iter().filter(|other| other.gap(&words).is_some()).count();
-            assert_eq!(fits, 1, "{}", phrase.pattern);
-            assert!(Rule::read(&said).is_ok(), "{}", phrase.pattern);
+            assert_eq!(fits, 1, "{}", phrase.words);
+            assert_eq!(Rule::read(&said).unwrap().1.to_string(), said, "{}", phrase.words);
         }
         assert_eq!(read("handoffs >= 5"), Ok(Rule::Handoffs(5)));
         assert_eq!(read("  fairness  >= 0.9 "), Ok(Rule::Fairness(Thousandths(900))));

@@ -261,6 +261,18 @@ fn a_no_says_what_to_do() {
 }
 
 #[test]
+fn who_has_not_begun_cannot_stand_still_yet() {
+    let mut run = run([Habits { starts: Duration::from_secs(5), ..habits() }]);
+    for ill in [Ill::Pause, Ill::Crash] {
+        let no = run.order(to(2, ill)).unwrap_err();
+        assert_eq!(no, "client-2 has not begun yet: wait until it takes part");
+    }
+    run.run(at(6_000));
+    run.order(to(2, Ill::Pause)).unwrap();
+    assert_eq!(run.picture(0).client(ClientId(2)).unwrap().life, Life::Paused);
+}
+
+#[test]
 fn of_a_lock_of_one_key_the_one_that_waited_longest_is_meant() {
     let one = Habits { kind: Kind::SingleKey, hold: Span::of(MINUTE), name: "/t/one".into(), ..Habits::default() };
     let late = Habits { think: Span::millis(900, 900), ..one.clone() };

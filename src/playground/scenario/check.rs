@@ -333,7 +333,7 @@ fn is_there(at: &Text, client: ClientId, scenario: &Scenario) -> Checked<()> {
 }
 
 fn wanted(raw: &RawWanted, scenario: &Scenario, locks: &[String]) -> Checked<Wanted> {
-    let rule = Rule::read(raw.that.get_ref()).map_err(|error| wrong(&raw.that, error.to_string()))?;
+    let (rule, text) = Rule::read(raw.that.get_ref()).map_err(|error| wrong(&raw.that, error.to_string()))?;
     if let Some(lock) = &raw.lock {
         known("lock", lock, locks)?;
     }
@@ -351,7 +351,6 @@ fn wanted(raw: &RawWanted, scenario: &Scenario, locks: &[String]) -> Checked<Wan
     if rule.needs_faults() && !scenario.needs.faults {
         return Err(wrong(&raw.that, "only a cluster of one's own tells that: say `needs = \"faults\"` in [cluster]"));
     }
-    let text = raw.that.get_ref().split_whitespace().collect::<Vec<_>>().join(" ");
     Ok(Wanted { text, lock: raw.lock.as_ref().map(|lock| lock.get_ref().clone()), rule })
 }
 

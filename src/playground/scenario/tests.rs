@@ -192,7 +192,7 @@ fn keys() -> Vec<String> {
 
 #[test]
 fn the_document_lists_all_that_can_be_said() {
-    let phrases = expect::PHRASES.iter().map(|phrase| format!("| `{}` | {}. |", phrase.pattern, phrase.help));
+    let phrases = expect::PHRASES.iter().map(|phrase| format!("| `{}` | {}. |", phrase.pattern(), phrase.help));
     let recipes = Kind::ALL.map(|kind| format!("| `{kind}` |"));
     let orders = order::WORDS.iter().map(|word| match word.name {
         "add" => "`add 3`".to_owned(),

@@ -43,6 +43,8 @@ pub struct OfClient {
     pub held: Duration,
     /// Since when this life of it has taken part; none before it began.
     pub(super) began: Option<ClusterTime>,
+    /// Whether it does not begin with the run.
+    begins_later: bool,
     /// Since when it waits, or holds.
     pub(super) since: ClusterTime,
     /// The lease whose keys it let go of last, or left when it crashed.
@@ -69,6 +71,7 @@ impl OfClient {
             holds: 0,
             held: Duration::ZERO,
             began: None,
+            begins_later: !habits.starts.is_zero(),
             since: ClusterTime(0),
             asked: LeaseId::NONE,
             leases: VecDeque::new(),
@@ -89,6 +92,11 @@ impl OfClient {
     /// The lease that it has, or that it left when it crashed; 0 without one.
     pub fn lease(&self) -> LeaseId {
         if self.standing.lease.is_none() { self.asked } else { self.standing.lease }
+    }
+
+    /// Whether it is to begin some time after the run, and has not yet.
+    pub(in crate::playground) const fn is_to_begin(&self) -> bool {
+        self.begins_later && self.began.is_none()
     }
 
     /// Whether it waits, by its own word.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::queue::{Queue, Verdict};
 use super::samples::{Samples, Spread};
+use crate::domain::play::Said;
 use crate::domain::raft::ClusterTime;
 use crate::domain::{KeyEvent, KeyValue, LeaseId, Revision};
 use crate::playground::ClientId;
@@ -49,9 +50,9 @@ pub struct OfLock {
     /// How often a client that watches it learnt something.
     pub sights: u64,
     /// The first of those whose turn it was not, in words.
-    pub first_out_of_turn: Option<String>,
+    pub first_out_of_turn: Option<Said>,
     /// The first of those that took it from another, in words.
-    pub first_double: Option<String>,
+    pub first_double: Option<Said>,
     /// The first that took it while two held by the store, in words.
     pub first_clash: Option<String>,
     pub(super) traffic: Traffic,
@@ -311,16 +312,27 @@ impl OfLock {
         self.acquired += 1;
         self.to_acquired.extend(self.without_holder.take().map(|since| at.since(since)));
         if let Some((other, token)) = self.holders.first_key_value() {
-            let what = format!("{client} (revision {created}) while {other} (revision {token}) believed it held");
+            let (other, token) = (*other, *token);
             self.double_holders += 1;
-            self.first_double.get_or_insert_with(|| in_words(at, &name(), &what));
+            self.first_double.get_or_insert_with(|| {
+                took(
+                    "{name} at {time}: {client} (revision {n}) while {other} (revision {m}) believed it held",
+                    &acquisition,
+                    name(),
+                )
+                .with("other", other)
+                .with("m", token)
+            });
             acquisition.beside = self.holders.values().copied().collect();
         }
         self.holders.insert(client, created);
         if created < self.last_acquired {
-            let what = format!("{client} (revision {created}) took it after revision {}", self.last_acquired);
+            let after = self.last_acquired;
             self.judged += 1;
-            self.is_out_of_turn(&acquisition, &what, &name);
+            self.is_out_of_turn(&acquisition, &name, || {
+                let words = "{name} at {time}: {client} (revision {n}) took it after revision {m}";
+                took(words, &acquisition, name()).with("m", after)
+            });
         } else {
             self.last_acquired = created;
             self.pending.push(acquisition);
@@ -347,17 +359,21 @@ impl OfLock {
                 }
                 Verdict::First(first) => {
                     self.judged += 1;
-                    let first = first.map_or("nobody".into(), |first| format!("revision {first}"));
-                    let what = format!("{client} (revision {created}) took it when, at {seen}, {first} was first");
-                    self.is_out_of_turn(&acquisition, &what, &name);
+                    self.is_out_of_turn(&acquisition, &name, || {
+                        let said = |words| took(words, &acquisition, name()).with("m", seen);
+                        let nobody = "{name} at {time}: {client} (revision {n}) took it when, at {m}, nobody was first";
+                        let other =
+                            "{name} at {time}: {client} (revision {n}) took it when, at {m}, revision {l} was first";
+                        first.map_or_else(|| said(nobody), |first| said(other).with("l", first))
+                    });
                 }
             }
         }
     }
 
-    fn is_out_of_turn(&mut self, acquisition: &Acquisition, what: &str, name: &impl Fn() -> String) {
+    fn is_out_of_turn(&mut self, acquisition: &Acquisition, name: &impl Fn() -> String, said: impl FnOnce() -> Said) {
         self.fifo_violations += 1;
-        self.first_out_of_turn.get_or_insert_with(|| in_words(acquisition.at, &name(), what));
+        self.first_out_of_turn.get_or_insert_with(said);
         if !acquisition.beside.is_empty() {
             self.is_clash(acquisition, name);
         }
@@ -367,12 +383,17 @@ impl OfLock {
         self.clashes += 1;
         self.first_clash.get_or_insert_with(|| {
             let beside = beside.first().map(ToString::to_string).unwrap_or_default();
-            in_words(*at, &name(), &format!("{client} (revision {created}) beside revision {beside}"))
+            format!("{} at {}: {client} (revision {created}) beside revision {beside}", name(), seconds(*at))
         });
     }
 }
 
-fn in_words(at: ClusterTime, name: &str, what: &str) -> String {
-    let seconds = at.since(ClusterTime(0)).as_secs_f64();
-    format!("{name} at {seconds:.3} s: {what}")
+/// Who took it when, in these words.
+fn took(words: &'static str, acquisition: &Acquisition, name: String) -> Said {
+    let Acquisition { at, client, created, .. } = acquisition;
+    Said::new(words).with("name", name).with("time", seconds(*at)).with("client", client).with("n", created)
+}
+
+fn seconds(at: ClusterTime) -> String {
+    format!("{:.3} s", at.since(ClusterTime(0)).as_secs_f64())
 }

@@ -3,7 +3,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use super::expected::said;
+use super::expected::in_words;
 use crate::domain::play::Expected;
 use crate::input::action::{Blow, Look, NodeDeed};
 use crate::input::keymap::{BINDINGS, Context};
@@ -122,7 +122,7 @@ fn short_lines<'a>(play: &Play, columns: usize, theme: &Theme) -> Vec<Line<'a>> 
             continue;
         }
         let (glyph, role) = sign(expected, theme);
-        let text = escape_text(&said(&expected.text)).into_owned();
+        let text = escape_text(&in_words(&expected.text)).into_owned();
         let text = theme.sentence(text, columns.saturating_sub(2), role);
         lines.push(Line::from(vec![theme.span(format!("{glyph} "), role), text]));
     }
@@ -143,8 +143,8 @@ fn whole<'a>(expected: &Expected, columns: usize, theme: &Theme) -> Vec<Line<'a>
             head = "  ";
         }
     };
-    push(&format!("{glyph} "), &said(&expected.text), role);
-    push("  ", &said(&expected.evidence), Role::Muted);
+    push(&format!("{glyph} "), &in_words(&expected.text), role);
+    push("  ", &in_words(&expected.evidence), Role::Muted);
     lines
 }
 

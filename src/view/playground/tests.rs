@@ -8,7 +8,9 @@ use ratatui::style::{Color, Modifier};
 
 use super::sample;
 use crate::domain::Lang;
-use crate::domain::play::{Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, PlayPicture, Sight};
+use crate::domain::play::{
+    Belief, ClientId, ClientPicture, Expected, Happening, Life, Moment, PlayPicture, Said, Sight,
+};
 use crate::domain::raft::ClusterTime;
 use crate::domain::{Key, Revision};
 use crate::event::Observation;
@@ -117,9 +119,9 @@ fn with_little_room_the_group_of_the_first_lane_is_still_named() {
 fn all_that_is_expected_can_be_scrolled_to() {
     let mut picture = sample::picture();
     let more = (1..=12).map(|nth| Expected {
-        text: format!("expectation {nth} of a dozen"),
+        text: format!("expectation {nth} of a dozen").into(),
         held: Some(true),
-        evidence: format!("evidence {nth}"),
+        evidence: format!("evidence {nth}").into(),
     });
     picture.expectations.extend(more);
     let mut cluster = playing(picture, 80, 24);
@@ -174,15 +176,20 @@ fn who_reads_chinese_is_told_in_chinese_and_the_columns_stand() {
 #[test]
 fn who_reads_chinese_finds_no_english_in_a_run() {
     let sample = ["zombie", "six-steps", "storage", "ledger"];
-    let expected = |text: &str, held, evidence: &str| Expected { text: text.into(), held, evidence: evidence.into() };
+    let writes = Said::new("{writes}; of {n} with an old token {m} taken, {l} refused").count("writes", 5, "write");
+    let times = Said::new("{n} times").with("n", 2);
+    let held = Said::new("{n} of {clients} held it, {times} in all; not {client}").with("n", 2);
     let expectations = vec![
-        expected(
-            "no stale write accepted by storage",
-            Some(true),
-            "5 writes; of 1 with an old token 0 taken, 1 refused",
-        ),
-        expected("holder changes within 2s of expiry", Some(true), "1 such key had a successor after 50 ms at most"),
-        expected("everybody holds", None, "2 of 5 clients held it, 2 times in all; not client-3 and 2 more"),
+        Expected {
+            text: Said::new("no stale write accepted by {resource}").with("resource", "storage"),
+            held: Some(true),
+            evidence: writes.with("n", 1).with("m", 0).with("l", 1),
+        },
+        Expected {
+            text: Said::new("everybody holds"),
+            held: None,
+            evidence: held.count("clients", 5, "client").part("times", times).with("client", "client-3"),
+        },
     ];
     for (width, height) in [(80, 24), (120, 36), (160, 48), (200, 60)] {
         for keys in ["", "e", "\t\tjj"] {
@@ -359,7 +366,11 @@ fn pictures() -> impl Strategy<Value = PlayPicture> {
             };
             let mut picture = sample::picture();
             picture.resources[0].name.clone_from(&text);
-            picture.expectations.push(Expected { text: text.clone(), held: Some(false), evidence: text.clone() });
+            picture.expectations.push(Expected {
+                text: Said::new("{that}").with("that", &text),
+                held: Some(false),
+                evidence: text.as_str().into(),
+            });
             let narration = picture.narration.take().filter(|_| told);
             PlayPicture {
                 now: ClusterTime(now),

@@ -26,7 +26,24 @@ pub fn sentence(happened: &Happened, play: &Play) -> (String, Role) {
     let who = &client.map_or_else(|| say!("somebody").to_owned(), |client| client.to_string());
     // Where there are several locks, each is named.
     let named = play.has_locks().then(|| fit_bytes(short_name(lock), LOCK, Cut::Middle, ".."));
+    let recipe = client.and_then(|id| play.picture().client(id)).map(|client| client.recipe.as_str());
     let said = match what {
+        // One key alone is the oldest of nothing.
+        Happening::First(revision) if recipe == Some("registration") => {
+            say!("the key of {who} is there from revision {revision} on", who, revision)
+        }
+        Happening::Acquired(token, waited) if recipe == Some("registration") => {
+            let token = token_of(*token, *waited);
+            return (say!("{who} is registered, and knows it ({token})", who, token), Role::Title);
+        }
+        Happening::First(revision) if recipe == Some("single-key") => {
+            let lock = fit_bytes(short_name(lock), LOCK, Cut::Middle, "..");
+            say!("{lock} is taken by {who}, whose put created the key at revision {revision}", lock, who, revision)
+        }
+        Happening::Acquired(token, waited) if recipe == Some("single-key") => {
+            let (lock, token) = (fit_bytes(short_name(lock), LOCK, Cut::Middle, ".."), token_of(*token, *waited));
+            return (say!("{who} holds {lock}: its put created the key ({token})", who, lock, token), Role::Title);
+        }
         Happening::Began => say!("{who} takes part", who),
         Happening::Enqueued(revision) if *late => {
             return (say!("{who} is answered: its key was created at revision {revision}", who, revision), Role::Muted);
@@ -433,6 +450,39 @@ mod tests {
         ]);
         let said: Vec<_> = play.happened().iter().map(|happened| sentence(happened, &play).0).collect();
         assert_eq!(said[1], "client-1 is answered: its key was created at revision 3");
+    }
+
+    #[test]
+    fn a_key_that_stands_alone_is_not_the_oldest_of_a_queue() {
+        let said = |recipe: &str| {
+            let at = |what| Moment { at: ClusterTime(0), lock: "/demo/a".into(), client: Some(ClientId(1)), what };
+            let mut model = crate::view::testing::Cluster::new();
+            model.tell(crate::event::Observation::Play(Box::new(PlayPicture {
+                clients: vec![ClientPicture { id: ClientId(1), recipe: recipe.into(), ..ClientPicture::default() }],
+                moments: vec![
+                    at(Happening::First(Revision(3))),
+                    at(Happening::Acquired(Revision(3), Duration::from_secs(1))),
+                ],
+                ..PlayPicture::default()
+            })));
+            let play = model.model.live().play.as_deref().unwrap();
+            play.happened().iter().map(|happened| sentence(happened, play).0).collect::<Vec<_>>()
+        };
+        assert_eq!(
+            said("registration"),
+            [
+                "the key of client-1 is there from revision 3 on",
+                "client-1 is registered, and knows it (token 3, waited 1.0s)"
+            ]
+        );
+        assert_eq!(
+            said("single-key"),
+            [
+                "a is taken by client-1, whose put created the key at revision 3",
+                "client-1 holds a: its put created the key (token 3, waited 1.0s)"
+            ]
+        );
+        assert!(said("queue")[0].contains("oldest"));
     }
 
     #[test]

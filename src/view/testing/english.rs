@@ -1,5 +1,10 @@
 //! What is still English on a screen in another language.
 
+use crate::domain::Lang;
+use crate::domain::play::Said;
+use crate::lang;
+use crate::view::playground::expected;
+
 /// What is Latin in any language: etcd's words, units, keys of the keyboard and ourselves.
 const LATIN_EVERYWHERE: &[&str] = &[
     "etcd",
@@ -47,10 +52,8 @@ pub fn english_left(screen: &str, allowed: &[&str]) -> Vec<String> {
 }
 
 /// The same of what is expected of a run, or of what tells how it stands, once that is said in Chinese.
-pub fn english_left_of_expected(english: &str, names: &[&str]) -> Vec<String> {
-    crate::lang::within(crate::domain::Lang::Chinese, || {
-        english_left(&crate::view::playground::expected::said(english), names)
-    })
+pub fn english_left_of_expected(said: &Said, names: &[&str]) -> Vec<String> {
+    lang::within(Lang::Chinese, || english_left(&expected::in_words(said), names))
 }
 
 #[test]
