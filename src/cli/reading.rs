@@ -14,7 +14,7 @@ use super::exit::{Exit, Failure, say};
 use super::show::KeysOfLeases;
 use super::unseen::Unseen;
 use crate::config::{Config, Tls};
-use crate::domain::{ClusterId, KeyRange, KeyValue, LeaseId, Member, Timestamp};
+use crate::domain::{ClusterId, Key, KeyRange, KeyValue, LeaseId, Member, Timestamp};
 use crate::event::{Denied, Event, LeaseTtl, ListPage, Observation, Stamped};
 use crate::model::findings::Thresholds;
 use crate::model::{Diagnosis, Facts, Model, Ui};
@@ -223,6 +223,16 @@ impl Reading {
         let found = keys.first().cloned();
         self.take(Observation::Listed(ListPage { range, revision, keys, first: true, last: true }));
         Ok(found)
+    }
+
+    /// Reads where these keys of leases are, as far as that may be read. They only tell more of a lock
+    /// that is known already, so when it fails the rest has to do.
+    pub async fn follow(&mut self, keys: &[Key]) {
+        let Self { clock, connected, model, .. } = self;
+        if let Err(error) = source::follow(connected, keys, clock, &mut |observed| feed(model, observed)).await {
+            debug!(%error, "where leases lead was not read");
+        }
+        self.pass_time();
     }
 
     /// Asks the members about themselves.

@@ -14,7 +14,7 @@ use super::lease::{Renewal, TtlState};
 use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
 
 /// From more keys than this on, what each key of a lease does is not looked up for a frame.
-const LARGE_LEASE: usize = 1_000;
+pub(super) const LARGE_LEASE: usize = 1_000;
 
 /// A lock, an election, or another group of leased keys.
 #[derive(Clone, Copy)]

@@ -7,11 +7,17 @@ use crate::domain::{LeaseId, Millis, Sentence, Value};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 
+use super::look::LARGE_LEASE;
 use super::{Cause, Facts, KeyView, LockView, Renewal, TtlState};
 
 /// The clauses of the verdict on a lock, to be read with semicolons between them; where there is
 /// no room for all, the last ones can be left out first.
 pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
+    with_unread(facts, lock, 0)
+}
+
+/// The same, where the holder's lease told of so many keys more that were not read.
+pub fn with_unread(facts: &Facts, lock: &LockView<'_>, unread: usize) -> Vec<Sentence> {
     if !lock.layout().is_lock() {
         return vec![
             Sentence::new("no lock: {keys}, each there as long as its lease")
@@ -22,7 +28,7 @@ pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     let mut clauses = held(facts, lock, &holder);
     clauses.extend(others_who_hold(lock));
     clauses.extend(waiting(lock, &holder));
-    clauses.extend(same_lease(facts, lock, &holder));
+    clauses.extend(same_lease(facts, lock, &holder, unread));
     clauses.extend(named(lock, &holder));
     clauses
 }
@@ -180,12 +186,12 @@ fn waiting(lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
 
 /// What else the holder's lease is in. What each key of a lease does has to be looked up, so of a
 /// large one only their number is told.
-fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
+fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>, unread: usize) -> Vec<Sentence> {
     let mut clauses = Vec::new();
     let lease = facts.lease(holder.lease()).filter(|_| holder.lease() != LeaseId::NONE);
     let Some(lease) = lease else { return clauses };
-    if lease.is_large() {
-        let keys = Value::Count(lease.key_count(), "key");
+    if lease.key_count() + unread > LARGE_LEASE {
+        let keys = Value::Count(lease.key_count() + unread, "key");
         return vec![Sentence::new("the lease has {keys}").with("keys", keys)];
     }
     let others = lease.holds().iter().filter(|other| other.ix() != lock.ix()).count();
@@ -195,6 +201,12 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<S
     if let Some(other) = lease.waits_for().iter().find(|other| other.ix() != lock.ix()) {
         clauses.push(Sentence::new("the lease waits for {other} itself").with("other", other.name()));
     }
+    let words = match unread {
+        0 => return clauses,
+        1 => "the lease has {keys} more that was not read",
+        _ => "the lease has {keys} more that were not read",
+    };
+    clauses.push(Sentence::new(words).with("keys", Value::Count(unread, "key")));
     clauses
 }
 
@@ -244,6 +256,16 @@ mod tests {
             scene.put(&format!("/many/{number}/1"), 1, "");
         }
         assert!(said(&scene, "/jobs/a").ends_with("2 wait; the lease has 1,001 keys"));
+    }
+
+    #[test]
+    fn keys_that_only_the_lease_tells_of_are_counted() {
+        let scene = queue(30_000, [58, 58, 58]);
+        let facts = scene.model.live();
+        let lock = facts.lock_named(b"/jobs/a").expect("it is there");
+        let last = |unread| text::verdict(&super::with_unread(facts, &lock, unread)[2..]);
+        assert_eq!(last(1), "the lease has 1 key more that was not read");
+        assert_eq!(last(99_000), "the lease has 99,001 keys");
     }
 
     #[test]
