@@ -8,7 +8,7 @@ use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 
 use super::look::LARGE_LEASE;
-use super::{Cause, Facts, KeyView, LockView, Renewal, TtlState};
+use super::{Cause, Facts, KeyView, LockView, Renewal, Stale, TtlState};
 
 /// The clauses of the verdict on a lock, to be read with semicolons between them; where there is
 /// no room for all, the last ones can be left out first.
@@ -55,10 +55,11 @@ fn free(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
 /// For how long it is held, by whom, and how that can end.
 fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let since = lock.held_since().unwrap_or(holder.since());
-    let length = facts.now().since(since.at);
+    let length = facts.told_until().since(since.at);
+    let is_heard = facts.told_until() == facts.now();
     let for_how_long = |length: Millis| {
-        // Who came later than the holder knows the least it can be.
-        let words = if since.exact { "held for {held}" } else { "held for at least {held}" };
+        // Who came later than the holder, or hears nothing more, knows the least it can be.
+        let words = if since.exact && is_heard { "held for {held}" } else { "held for at least {held}" };
         Sentence::new(words).with("held", length)
     };
     let length = (since.exact || length >= Millis::from_secs(1)).then_some(length);
@@ -79,6 +80,9 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentenc
 
 /// How a hold on a lease can end; how long it has been is put in for `hold`.
 fn ending(facts: &Facts, holder: &KeyView<'_>) -> Sentence {
+    if let Some(stale) = holder.stale() {
+        return last_seen(stale);
+    }
     match (holder.ttl(), holder.renewal()) {
         (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => {
             Sentence::new("{hold} by a live client: lease {remaining}, renewed {renewed} ago")
@@ -106,6 +110,25 @@ fn ending(facts: &Facts, holder: &KeyView<'_>) -> Sentence {
         (TtlState::Unpolled | TtlState::NoLease, _) => Sentence::new("{hold}: the time of its lease was not asked"),
         (TtlState::Unknown, _) => Sentence::new("{hold}: a new leader does not know the time of its lease yet"),
     }
+}
+
+/// What was seen of its lease last, when that is too long ago to say how the hold can end.
+fn last_seen(Stale { asked, ttl, renewal }: Stale) -> Sentence {
+    let words = match (ttl, renewal) {
+        (TtlState::Overdue { .. }, _) => {
+            "{hold} on a lease that was overdue when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::Renewed { .. }) => {
+            "{hold} by a client that was alive when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::NotRenewed { .. }) => {
+            "{hold} by a client that had stopped renewing when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::Unknown) => {
+            "{hold}: its lease had {remaining} when last asked {asked} ago; what is now is not known"
+        }
+    };
+    Sentence::new(words).with("remaining", ttl.remaining().unwrap_or_default()).with("asked", asked)
 }
 
 /// The name that the holder's value gives its client.
@@ -213,7 +236,7 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>, unread: 
 #[cfg(test)]
 mod tests {
     use crate::domain::Millis;
-    use crate::event::{LeasePollCost, Observation};
+    use crate::event::{LeasePollCost, LinkState, Observation};
     use crate::model::findings::scene::Scene;
     use crate::view::text;
 
@@ -277,6 +300,18 @@ mod tests {
             said(&scene, "/jobs/a"),
             "held for 31s by a client that stopped renewing 31s ago: frees by itself in 29s; 2 wait; \
              next is /jobs/a/2"
+        );
+    }
+
+    #[test]
+    fn who_was_alive_when_nothing_was_heard_any_more_is_not_called_alive() {
+        let mut scene = queue(30_000, [58, 58, 58]);
+        scene.link(LinkState::Retrying { attempt: 1, next_at: scene.now(), why: Vec::new() });
+        scene.pass(65_000);
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for at least 30s by a client that was alive when last asked 1m05s ago; what is now is not known; \
+             2 wait"
         );
     }
 
