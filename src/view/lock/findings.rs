@@ -16,13 +16,18 @@ use crate::{lang, say};
 /// The most rows that a sentence is wrapped to.
 const MOST: usize = 3;
 
-/// How many rows all of it takes, frame included; none when nothing was found that matters.
+/// How many rows all of it takes, frame included; none when nothing was found.
 pub fn wanted_rows(diagnosis: &Diagnosis, lock: &LockView<'_>, columns: u16, theme: &Theme) -> u16 {
-    if !diagnosis.of_lock(lock.name()).any(|finding| finding.severity > Severity::Info) {
+    if diagnosis.severity(lock.name()).is_none() {
         return 0;
     }
     let lines = lines(diagnosis, lock, usize::from(columns.saturating_sub(2)), theme);
     u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2)
+}
+
+/// Whether something was found that is more than worth knowing.
+pub fn are_urgent(diagnosis: &Diagnosis, lock: &LockView<'_>) -> bool {
+    diagnosis.severity(lock.name()).is_some_and(|severity| severity > Severity::Info)
 }
 
 /// Draws them as a panel; `top` rows are scrolled away.
