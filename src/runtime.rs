@@ -253,7 +253,7 @@ async fn show(
         theme: appearance.theme.name().to_owned(),
         mouse: config.display.mouse,
         context: config.context.clone(),
-        read_only: config.read_only.is_some() || replay.is_some(),
+        read_only: config.read_only.clone(),
         reach: config.connection.etcdctl_variables(),
         reduce_motion: config.display.reduce_motion,
         lang: appearance.lang,

@@ -45,7 +45,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     }
     left.extend(demo_words(model, theme));
     left.extend(context_words(model, theme).into_iter().flatten());
-    if model.ui.read_only && !model.is_replay() {
+    if model.ui.read_only.is_some() && !model.is_replay() {
         left.push(theme.span(format!("  {}", say!("READ-ONLY")), Role::Warning));
     }
     let must = columns_of(&Line::from(left.clone()));

@@ -157,7 +157,7 @@ fn copying_hands_the_terminal_the_text() {
     tui.keys("n");
     // `/jobs/reindex` in base64.
     tui.was_sent(b"\x1b]52;c;L2pvYnMvcmVpbmRleA==");
-    tui.shows("lock name copied");
+    tui.shows("lock name sent to the terminal's clipboard");
 }
 
 #[test]

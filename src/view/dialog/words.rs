@@ -70,6 +70,12 @@ pub fn asked(dialog: &Dialog) -> (String, Role) {
     }
 }
 
+/// That this is as far as it goes, and what forbids more.
+pub fn forbidden(dialog: &Dialog) -> (String, Role) {
+    let by = escape_text(dialog.forbidden.as_deref().unwrap_or_default());
+    (say!("A preview: {by} refuses everything that writes to the cluster. Esc leaves.", by), Role::Warning)
+}
+
 /// What is said below the list where nothing is typed.
 pub fn leaving(dialog: &Dialog, facts: &Facts) -> (String, Role) {
     match &dialog.stage {
