@@ -24,7 +24,6 @@ mod dashboard;
 mod demo;
 mod doctor;
 mod document;
-mod embedded;
 mod exit;
 mod given;
 mod history;
@@ -95,12 +94,18 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
         }
         Some(Command::Replay(args)) if !args.headless => replay::show(args, Settings::read(cli)?.config),
         Some(Command::Cluster(args)) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             cluster::run(args, &settings.config)
         }
         Some(command) => print(command, cli),
     }
+}
+
+/// The settings of a command without a screen, whose log begins with them.
+fn settings_with_log(cli: &Cli) -> Result<Settings, Failure> {
+    let settings = Settings::read(cli)?;
+    logging::start(&settings.config.logging)?;
+    Ok(settings)
 }
 
 /// Runs a command that prints.
@@ -116,34 +121,28 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Keys => document::keys(&mut out)?,
         Command::Doctor(args) if args.list => document::findings(&mut out)?,
         Command::Demo(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             demo::run(args, &settings.config, &mut out)?;
         }
         Command::Play(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             lang::within(spoken(&settings.config), || play::run(args, &settings.config, &mut out))?;
         }
         Command::Revoke(_) | Command::Release(_) | Command::MoveLeader(_) | Command::Disarm(_) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             wait::alone(write::run(command, &settings.config, &mut out))?;
         }
         Command::Record(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             // It ends in order when somebody breaks it off.
             wait::block_on(&mut Builder::new_current_thread(), record::run(args, &settings.config, &mut out))?;
         }
         Command::Replay(args) => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             wait::run(replay::run(args, &settings.config, &mut out))?;
         }
         _ => {
-            let settings = Settings::read(cli)?;
-            logging::start(&settings.config.logging)?;
+            let settings = settings_with_log(cli)?;
             runtime::check_theme(&settings.config.display)?;
             wait::run(look(command, &settings, &mut out))?;
         }

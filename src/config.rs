@@ -20,7 +20,7 @@ mod settings;
 
 use crate::domain::{Lang, Redaction};
 
-pub use environment::{VARIABLES, format, lang, ttl, ttl_budget};
+pub use environment::{VARIABLES, format, lang, secret, ttl, ttl_budget};
 pub use file::{File, FileError, default_path};
 pub use findings::Findings;
 pub use layer::{Layer, Secret};

@@ -60,6 +60,7 @@ use crate::event::LinkState;
 use crate::input::keymap::Context;
 
 use findings::Thresholds;
+use ui::{Notice, Toast};
 
 /// The whole state of the program.
 #[derive(Clone, Debug, Default)]
@@ -96,6 +97,12 @@ impl Model {
     pub(crate) fn dismiss(&mut self) -> bool {
         let shown = self.frozen.as_deref_mut().is_some_and(Facts::dismiss);
         self.facts.dismiss() || shown
+    }
+
+    /// Shows a message for a while.
+    pub fn tell(&mut self, notice: Notice) {
+        self.ui.toast = Some(Toast::new(notice, self.facts.now()));
+        self.ui.touch();
     }
 
     /// Whether the screen is held still while the intake goes on.

@@ -182,13 +182,9 @@ pub async fn dashboard(
     let taping = Taping::begin(&config, clock.now())?;
     // The cluster is called first, so that it answers while the terminal is asked for its colours.
     let stamps = clock.clone();
-    let watching = match &config.prefixes[..] {
-        [] => Watching::Discover,
-        prefixes => Watching::Prefixes(prefixes.to_vec()),
-    };
     let stamps = port::Clock::new(move || stamps.now());
     let pool = Pool::new(config.connection.clone());
-    let (source, wires) = source::Handle::start(pool.clone(), watching, stamps.clone());
+    let (source, wires) = source::Handle::start(pool.clone(), Watching::of(&config.prefixes), stamps.clone());
     let operator = Operator::new(pool.clone(), stamps)
         .read_only(config.read_only.is_some())
         .audited(config.audit_log.as_deref().map(AuditLog::at));

@@ -60,6 +60,13 @@ pub enum Watching {
     Prefixes(Vec<Vec<u8>>),
 }
 
+impl Watching {
+    /// What the prefixes of the settings say is to be watched: without any, whatever leases lead to.
+    pub fn of(prefixes: &[Vec<u8>]) -> Self {
+        if prefixes.is_empty() { Self::Discover } else { Self::Prefixes(prefixes.to_vec()) }
+    }
+}
+
 /// Why asking an etcd failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SourceError {

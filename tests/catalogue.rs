@@ -273,6 +273,107 @@ fn no_entry_is_left_of_a_text_that_nobody_says_any_more() {
     assert!(left.is_empty(), "nobody says: {left:#?}");
 }
 
+/// Where a Chinese text is not set as Chinese is: without a space between Chinese and Latin, with
+/// punctuation of half a width beside Chinese, or with a space beside punctuation of full width.
+/// What stands between backticks is one Latin word.
+fn ill_set(text: &str) -> Vec<String> {
+    let is_chinese = |c: char| ('\u{4e00}'..='\u{9fff}').contains(&c);
+    let is_latin = |c: char| c.is_ascii_alphanumeric() || c == '`';
+    let is_half = |c: char| ",;:?!(".contains(c);
+    let is_full = |c: char| "，。：；？！、（）「」".contains(c);
+    let mut is_code = false;
+    let mut plain = text.to_owned();
+    plain.retain(|c| {
+        is_code ^= c == '`';
+        c == '`' || !is_code
+    });
+    let signs: Vec<char> = plain.chars().collect();
+    let ill = signs.windows(2).filter(|pair| match **pair {
+        [one, other] => {
+            (is_chinese(one) && (is_latin(other) || is_half(other)))
+                || (is_chinese(other) && (is_latin(one) || is_half(one)))
+                || (is_full(one) && other == ' ')
+                || (is_full(other) && one == ' ')
+        }
+        _ => false,
+    });
+    ill.map(|pair| pair.iter().collect()).collect()
+}
+
+#[test]
+fn chinese_is_set_as_chinese_is() {
+    // In a table, where each cell counts.
+    let spared = "(holder)";
+    let of_catalogue = lang::entries().filter(|(_, english, _)| english != spared);
+    let of_catalogue = of_catalogue.map(|(file, english, chinese)| (format!("{file}.toml, {english:?}"), chinese));
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut scenarios: Vec<_> =
+        fs::read_dir(root.join("demo/scenarios")).unwrap().map(|file| file.unwrap().path()).collect();
+    scenarios.sort();
+    let of_scenarios = scenarios.iter().flat_map(|file| {
+        let scenario: toml::Table = fs::read_to_string(file).unwrap().parse().unwrap();
+        let cues = scenario["at"].as_array().unwrap();
+        let told = cues.iter().filter_map(|cue| cue.get("say")).map(|say| &say["zh"]).chain([&scenario["summary_zh"]]);
+        told.map(|text| (file.display().to_string(), text.as_str().unwrap().to_owned())).collect::<Vec<_>>()
+    });
+    let ill: Vec<_> = of_catalogue.chain(of_scenarios).filter(|(_, text)| !ill_set(text).is_empty()).collect();
+    assert!(ill.is_empty(), "{ill:#?}");
+}
+
+/// A line of a document without where its links lead and what makes letters bold.
+fn shown(line: &str) -> String {
+    let mut parts = line.split("](");
+    let mut shown = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        shown.push_str(part.split_once(')').map_or(part, |(_, rest)| rest));
+    }
+    shown.replace("![", "").replace(['*', '[', ']'], "")
+}
+
+#[test]
+fn chinese_documents_are_set_as_chinese_is() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let demo = fs::read_dir(root.join("demo")).unwrap().map(|file| file.unwrap().path());
+    let is_chinese = |path: &std::path::PathBuf| path.to_string_lossy().ends_with(".zh-CN.md");
+    let documents: Vec<_> = demo.chain([root.join("README.zh-CN.md")]).filter(is_chinese).collect();
+    assert_eq!(documents.len(), 4, "{documents:?}");
+    let mut ill = Vec::new();
+    for document in documents {
+        let text = fs::read_to_string(&document).unwrap();
+        let (mut is_code, mut before) = (false, String::new());
+        for line in text.lines() {
+            is_code ^= line.starts_with("```");
+            let shown = shown(line);
+            if !is_code {
+                ill.extend(
+                    ill_set(&shown).into_iter().filter(|pair| !pair.contains(' ')).map(|pair| (pair, shown.clone())),
+                );
+                // A line break is shown as a space.
+                if !before.is_ascii() && shown.starts_with(|sign: char| !sign.is_ascii()) && !before.starts_with('#') {
+                    ill.push(("line break".into(), shown.clone()));
+                }
+            }
+            before = shown;
+        }
+    }
+    assert!(ill.is_empty(), "{ill:#?}");
+}
+
+#[test]
+fn ill_set_chinese_is_noticed() {
+    for (text, ill) in [
+        ("租约lease", "约l"),
+        ("3个键", "3个"),
+        ("`ls`列出", "`列"),
+        ("锁,键", "锁,"),
+        ("锁 (键)", "(键"),
+        ("锁， 键", "， "),
+    ] {
+        assert!(ill_set(text).contains(&ill.to_owned()), "{text}: {:?}", ill_set(text));
+    }
+    assert!(ill_set("把 `a,b` 的 3 个键交给 client-1：{who}，（完）").is_empty());
+}
+
 #[test]
 fn texts_are_found_where_they_are_said() {
     let texts = Texts::of(

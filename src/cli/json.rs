@@ -8,12 +8,10 @@
 use std::fmt::Write as _;
 use std::io::Write;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use serde::ser::{SerializeMap as _, SerializeSeq as _};
+use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
-use crate::domain::{ClusterId, LeaseId, MemberId, Revision};
+use crate::domain::{ClusterId, LeaseId, MemberId, Revision, bytes};
 use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
@@ -36,7 +34,7 @@ pub use lease::{LeaseKeys, Leases};
 pub use lock::{Locks, Lone, Show};
 pub use settings::{ConfigPath, Context, Contexts, SettingsInForce};
 pub use tree::{Forest, Tree};
-pub use watch::{Lines, cause, event, rfc3339};
+pub use watch::{Lines, cause, event};
 pub use write::Writing;
 
 /// The version of the shapes.
@@ -103,12 +101,7 @@ impl Serialize for Text<'_> {
         if self.hex {
             return to.serialize_str(&hex(self.bytes));
         }
-        if let Ok(text) = std::str::from_utf8(self.bytes) {
-            return to.serialize_str(text);
-        }
-        let mut map = to.serialize_map(Some(1))?;
-        map.serialize_entry("base64", &STANDARD.encode(self.bytes))?;
-        map.end()
+        bytes::serialize(self.bytes, to)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::config::Config;
 use crate::domain::LeaseId;
 use crate::effect::Effect;
 use crate::event::{Event, Observation, Stamped};
-use crate::model::{Facts, Model, Ui};
+use crate::model::Model;
 use crate::port::{self, Pool};
 use crate::runtime::clock::Clock;
 use crate::source::{self, Wires};
@@ -36,9 +36,7 @@ impl Live {
         let stamps = port::Clock::new(move || stamps.now());
         let (source, Wires { observations, polls, .. }) =
             source::Handle::start(pool, reading::watching(config), stamps);
-        let mut model = Model::new(Facts::new(config.polling.budget), Ui::default());
-        model.diagnose_by(None);
-        Self { model, clock, source, observations, polls }
+        Self { model: reading::empty(config.polling.budget), clock, source, observations, polls }
     }
 
     /// When the model wants to be told the time, if it does.

@@ -158,7 +158,7 @@ mod tests {
     fn who_reads_chinese_is_told_in_chinese_and_a_document_has_both() {
         let [chinese, document] = lang::within(Lang::Chinese, || [Format::Simple, Format::Json].map(listed));
         let line = chinese.lines().find(|line| line.starts_with("split-vote\t")).unwrap();
-        assert!(line.contains("两个候选者") && line.ends_with("自带的集群：demo"), "{line}");
+        assert!(line.contains("两个候选者") && line.ends_with("专用集群：demo"), "{line}");
         assert_eq!(document, listed(Format::Json));
     }
 

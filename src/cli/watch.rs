@@ -217,7 +217,7 @@ impl Printer {
         let party = happening.what.party();
         let text = |bytes: Option<&[u8]>| bytes.map(|bytes| table::text(bytes, self.style)).unwrap_or_default();
         let fields = [
-            told.at().and_then(json::rfc3339).unwrap_or_default(),
+            told.at().and_then(Timestamp::rfc3339).unwrap_or_default(),
             json::event(&happening.what).into(),
             text(party.map(|party| party.lock.as_bytes())),
             text(party.map(|party| party.key.as_bytes())),

@@ -3,6 +3,8 @@
 //! Errors name the file, the line and the column, and for an unknown key the one that was
 //! probably meant.
 
+pub(super) mod de;
+
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -14,6 +16,7 @@ use toml::Spanned;
 use toml::de::{DeString, DeTable, DeValue, Deserializer, ValueDeserializer};
 
 use super::{Findings, Layer};
+use crate::domain::line_and_column;
 
 /// Why a configuration file could not be used.
 #[derive(Debug, thiserror::Error)]
@@ -116,7 +119,7 @@ impl File {
             Ok(text) => Self::from_toml(text.strip_prefix('\u{feff}').unwrap_or(text), path),
             Err(error) => {
                 let before = String::from_utf8_lossy(&bytes[..error.valid_up_to()]);
-                let (line, column) = place(&before, before.len());
+                let (line, column) = line_and_column(&before, before.len());
                 let why = "this is no UTF-8, and a configuration file has to be".to_owned();
                 Err(FileError::Invalid { path: path.to_owned(), line, column, why })
             }
@@ -196,7 +199,7 @@ impl Reader<'_> {
     fn refuse_unknown(&self, table: &DeTable<'_>, names: &[&'static str]) -> Result<(), FileError> {
         let unknown = table.keys().filter(|key| !names.contains(&key.get_ref().as_ref()));
         let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
-        let (line, column) = place(self.text, key.span().start);
+        let (line, column) = line_and_column(self.text, key.span().start);
         let key = key.get_ref().as_ref().to_owned();
         let nearest = crate::nearest::nearest(&key, names.iter().copied()).map(str::to_owned);
         Err(FileError::Unknown { path: self.path.to_owned(), line, column, key, nearest })
@@ -207,169 +210,8 @@ impl Reader<'_> {
     }
 
     fn invalid_at(&self, at: usize, why: &str) -> FileError {
-        let (line, column) = place(self.text, at);
+        let (line, column) = line_and_column(self.text, at);
         FileError::Invalid { path: self.path.to_owned(), line, column, why: why.to_owned() }
-    }
-}
-
-/// Line and column, both from 1, of a byte in a text.
-fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let start_of_line = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[start_of_line..].chars().count() + 1)
-}
-
-/// Readers of single values. They fail in the place where the value stands, so that TOML's
-/// reader can tell the line.
-pub(super) mod de {
-    use std::fmt;
-    use std::time::Duration;
-
-    use serde::de::{self, Deserializer, SeqAccess, Visitor};
-
-    use crate::config::parse::{self, ValueError};
-    use crate::config::{Endpoint, Format, Secret, TtlPolicy, environment};
-    use crate::domain::Lang;
-
-    /// Text that `read` makes a value of.
-    struct Text<T> {
-        expecting: &'static str,
-        read: fn(&str) -> Result<T, ValueError>,
-    }
-
-    impl<T> Visitor<'_> for Text<T> {
-        type Value = T;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.expecting)
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-            (self.read)(text).map_err(E::custom)
-        }
-    }
-
-    pub fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Duration>, D::Error> {
-        let expecting = "a duration in quotes, such as \"5s\"";
-        from.deserialize_str(Text { expecting, read: parse::duration }).map(Some)
-    }
-
-    pub fn format<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Format>, D::Error> {
-        from.deserialize_str(Text { expecting: "simple, table or json", read: environment::format }).map(Some)
-    }
-
-    pub fn lang<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Lang>, D::Error> {
-        from.deserialize_str(Text { expecting: "en or zh", read: environment::lang }).map(Some)
-    }
-
-    pub fn ttl<'de, D: Deserializer<'de>>(from: D) -> Result<Option<TtlPolicy>, D::Error> {
-        from.deserialize_str(Text { expecting: "holders, all or none", read: environment::ttl }).map(Some)
-    }
-
-    /// A secret; unlike other text it is never quoted in an error.
-    pub fn secret<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Secret>, D::Error> {
-        struct Hidden;
-
-        impl Visitor<'_> for Hidden {
-            type Value = Secret;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text in quotes")
-            }
-
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<Secret, E> {
-                Ok(Secret(text.to_owned()))
-            }
-
-            fn visit_bool<E: de::Error>(self, _: bool) -> Result<Secret, E> {
-                Err(E::custom("it has to be text in quotes"))
-            }
-
-            fn visit_i64<E: de::Error>(self, _: i64) -> Result<Secret, E> {
-                Err(E::custom("it has to be text in quotes"))
-            }
-
-            fn visit_f64<E: de::Error>(self, _: f64) -> Result<Secret, E> {
-                Err(E::custom("it has to be text in quotes"))
-            }
-        }
-        from.deserialize_any(Hidden).map(Some)
-    }
-
-    pub fn ttl_budget<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-        struct Count;
-
-        impl Visitor<'_> for Count {
-            type Value = u32;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-                environment::ttl_budget(&number.to_string()).map_err(E::custom)
-            }
-
-            fn visit_u64<E: de::Error>(self, number: u64) -> Result<u32, E> {
-                environment::ttl_budget(&number.to_string()).map_err(E::custom)
-            }
-        }
-        from.deserialize_any(Count).map(Some)
-    }
-
-    /// A number of things.
-    pub fn number<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
-        struct Number;
-
-        impl Visitor<'_> for Number {
-            type Value = u32;
-
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a whole number")
-            }
-
-            fn visit_i64<E: de::Error>(self, number: i64) -> Result<u32, E> {
-                parse::count(&number.to_string(), 1, 1_000_000).map_err(E::custom)
-            }
-        }
-        from.deserialize_any(Number).map(Some)
-    }
-
-    /// One text, or a list of them.
-    struct List<T> {
-        expecting: &'static str,
-        read: fn(&str) -> Result<Vec<T>, ValueError>,
-    }
-
-    impl<'de, T> Visitor<'de> for List<T> {
-        type Value = Vec<T>;
-
-        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-            f.write_str(self.expecting)
-        }
-
-        fn visit_str<E: de::Error>(self, text: &str) -> Result<Vec<T>, E> {
-            (self.read)(text).map_err(E::custom)
-        }
-
-        fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Vec<T>, A::Error> {
-            let mut all = Vec::new();
-            while let Some(text) = items.next_element::<String>()? {
-                all.extend((self.read)(&text).map_err(de::Error::custom)?);
-            }
-            Ok(all)
-        }
-    }
-
-    pub fn endpoints<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Endpoint>>, D::Error> {
-        let expecting = "a list of endpoints, such as [\"db1:2379\", \"db2:2379\"]";
-        let all = from.deserialize_any(List { expecting, read: parse::endpoints })?;
-        if all.is_empty() { Err(de::Error::custom(ValueError::NoEndpoint)) } else { Ok(Some(all)) }
-    }
-
-    pub fn prefixes<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Vec<Vec<u8>>>, D::Error> {
-        let expecting = "a prefix or a list of prefixes";
-        from.deserialize_any(List { expecting, read: |text| Ok(vec![text.as_bytes().to_vec()]) }).map(Some)
     }
 }
 

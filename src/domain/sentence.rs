@@ -28,6 +28,8 @@ pub enum Value {
     Keys(Vec<Key>),
     /// Several of them, each of which leads to the next and the last to the first.
     Circle(Vec<Key>),
+    /// Several values of any kind, one after the other.
+    List(Vec<Value>),
     /// A lease.
     Lease(LeaseId),
     /// A revision.
@@ -125,6 +127,7 @@ impl fmt::Display for Value {
                 let around = keys.iter().chain(keys.first());
                 f.write_str(&around.map(|key| escape(key)).collect::<Vec<_>>().join(" -> "))
             }
+            Self::List(values) => f.write_str(&values.iter().map(Self::to_string).collect::<Vec<_>>().join(", ")),
             Self::Lease(lease) => lease.fmt(f),
             Self::Revision(revision) => revision.fmt(f),
             Self::Term(term) => term.0.fmt(f),

@@ -21,6 +21,11 @@ impl Timestamp {
     pub fn since(self, earlier: Self) -> Millis {
         Millis((self.0 - earlier.0).max(0))
     }
+
+    /// In UTC with milliseconds, as RFC 3339 has it; none for a year nobody has seen.
+    pub fn rfc3339(self) -> Option<String> {
+        jiff::Timestamp::from_millisecond(self.0).ok().map(|at| format!("{at:.3}"))
+    }
 }
 
 impl Millis {

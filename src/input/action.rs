@@ -70,7 +70,7 @@ pub enum Action {
     /// Show the elections so far in the log's place, or the log again.
     Elections,
     /// Do something to the selected node of the embedded cluster.
-    Node(Deed),
+    Node(NodeDeed),
     /// Mend the embedded cluster's network.
     Heal,
     /// Change how the embedded cluster's clock runs.
@@ -171,7 +171,7 @@ pub enum Look {
 
 /// What can be done to a node of the embedded cluster by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Deed {
+pub enum NodeDeed {
     /// End it, or start it again.
     KillOrStart,
     /// Stop it, or let it go on.

@@ -1,7 +1,11 @@
 //! The command line behind `:`: what its words mean, and how they complete.
 //!
 //! A table like the keymap: a command that is not in it does not exist, in the help no less
-//! than in the parser.
+//! than in the parser. Where there is an embedded cluster, or clients play, the words of faults and
+//! of orders are commands as well.
+
+mod complete;
+mod table;
 
 use std::fmt;
 
@@ -15,6 +19,11 @@ use crate::domain::play::{ClientId, Order, Whom};
 use crate::domain::raft::fault::{WORDS, Word};
 use crate::domain::raft::{Fault, NodeId};
 use crate::domain::{LeaseId, Sentence, WordError};
+
+pub use complete::complete;
+pub use table::{COMMANDS, Entry};
+
+use table::Kind;
 
 /// What a command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -115,88 +124,6 @@ pub struct Names<'a> {
     /// The members of the cluster.
     pub members: &'a [String],
 }
-
-/// A command of the table.
-#[derive(Clone, Copy, Debug)]
-pub struct Entry {
-    /// Its names; the first is the one that completes.
-    pub names: &'static [&'static str],
-    /// What follows the name, for the help; empty when nothing does.
-    pub arguments: &'static str,
-    /// What it does, as a sentence without its full stop.
-    pub help: &'static str,
-    kind: Kind,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum Kind {
-    Plain(Action),
-    Sort,
-    Theme,
-    Filter,
-    Lock,
-    Revoke,
-    Release,
-    MoveLeader,
-    Seek,
-    Find,
-    Record,
-}
-
-impl Kind {
-    /// Whether it opens the dialog before a write.
-    const fn is_write(self) -> bool {
-        matches!(self, Self::Revoke | Self::Release | Self::MoveLeader | Self::Plain(Action::Write(_)))
-    }
-}
-
-const fn entry(names: &'static [&'static str], arguments: &'static str, help: &'static str, kind: Kind) -> Entry {
-    Entry { names, arguments, help, kind }
-}
-
-/// The table. Its order is the order of the help and of completion.
-pub const COMMANDS: &[Entry] = &[
-    entry(&["quit", "q"], "", "Quit", Kind::Plain(Action::Quit)),
-    entry(&["locks"], "", "All locks", Kind::Plain(Action::Show(Screen::Locks))),
-    entry(&["lock"], "[NAME]", "The lock of this name, or the selected one", Kind::Lock),
-    entry(&["leases"], "", "All leases", Kind::Plain(Action::Show(Screen::Leases))),
-    entry(&["members"], "", "The members of the cluster", Kind::Plain(Action::Show(Screen::Members))),
-    entry(&["raft"], "", "What goes on between the members: Raft", Kind::Plain(Action::Show(Screen::Raft))),
-    entry(&["playground"], "", "The simulated clients", Kind::Plain(Action::Show(Screen::Playground))),
-    entry(&["log"], "", "The log of lockscope itself", Kind::Plain(Action::Show(Screen::Log))),
-    entry(&["waits"], "", "Who waits for whom, across locks", Kind::Plain(Action::Show(Screen::Waits))),
-    entry(&["sort"], "weight|wait|name|held|ttl|handovers [asc|desc]", "Sort the locks", Kind::Sort),
-    entry(&["filter"], "[TEXT]", "Show only what has TEXT in its name; without TEXT show everything", Kind::Filter),
-    entry(&["theme"], "NAME", "Use a theme", Kind::Theme),
-    entry(&["all"], "", "Show also registrations and other leased keys, or locks only", Kind::Plain(Action::All)),
-    entry(&["revoke"], "[LEASE]", "Revoke a lease, or that of what is selected, after a dialog", Kind::Revoke),
-    entry(
-        &["release"],
-        "[KEY]",
-        "Delete a key from its lock, the holder's key of a lock, or what is selected, after a dialog",
-        Kind::Release,
-    ),
-    entry(&["move-leader"], "NAME", "Move the lead to the member of this name, after a dialog", Kind::MoveLeader),
-    entry(
-        &["disarm"],
-        "",
-        "Disarm the alarm of the selected member, or the first that is raised, on all members, after a dialog",
-        Kind::Plain(Action::Write(Wish::Disarm)),
-    ),
-    entry(&["pause"], "", "Hold the screen still, or let it go on", Kind::Plain(Action::Pause)),
-    entry(&["mouse"], "", "Leave the mouse to the terminal, or take it back", Kind::Plain(Action::Mouse)),
-    entry(
-        &["dismiss"],
-        "",
-        "Take gaps, and that another cluster answers, out of Attention",
-        Kind::Plain(Action::Dismiss),
-    ),
-    entry(&["record"], "[FILE]", "Record what is seen into a file, or stop", Kind::Record),
-    entry(&["seek"], "12:04:10|+30s|-1m|rev N|start|end", "Go to a place in a replay", Kind::Seek),
-    entry(&["find"], "TEXT", "In a replay, go on to what happens to a lock or key with TEXT in its name", Kind::Find),
-    entry(&["redraw"], "", "Draw the whole screen anew", Kind::Plain(Action::Redraw)),
-    entry(&["help", "h"], "", "Show the help", Kind::Plain(Action::Help)),
-];
 
 /// Reads a line, with or without its colon. A name may be shortened as long as one command
 /// alone starts so. An empty line asks for nothing.
@@ -351,76 +278,6 @@ fn offered(names: Names<'_>) -> Vec<&'static str> {
         }
     }
     offered
-}
-
-/// Whole lines the line could become when its last word is completed, in the table's order.
-/// `locks` are the names of locks that could follow `lock`.
-pub fn complete<'a>(line: &str, names: Names<'_>, locks: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let line = line.trim_start_matches([':', ' ']);
-    let Some((name, rest)) = line.split_once(char::is_whitespace) else {
-        return offered(names).into_iter().filter(|name| name.starts_with(line)).map(Into::into).collect();
-    };
-    // A client in its place shows that an order is looked for, which may also be a fault.
-    let entry = match find(name, "client-1", names) {
-        Ok(Found::Order(word)) => {
-            let fault = Word::find(word.name).filter(|_| names.nodes.is_some());
-            let of_fault = fault.map(|word| complete_fault(word, rest, names)).unwrap_or_default();
-            let entry = COMMANDS.iter().find(|entry| entry.names.contains(&word.name));
-            let of_entry = entry.map(|entry| complete_entry(entry, rest, names, locks)).unwrap_or_default();
-            return complete_order(word, rest, names).into_iter().chain(of_fault).chain(of_entry).collect();
-        }
-        Ok(Found::Word(word) | Found::Both(_, word)) => return complete_fault(word, rest, names),
-        Ok(Found::Entry(entry)) => entry,
-        Err(_) => return Vec::new(),
-    };
-    complete_entry(entry, rest, names, locks)
-}
-
-/// What can follow a command of the table.
-fn complete_entry<'a>(
-    entry: &Entry,
-    rest: &str,
-    names: Names<'_>,
-    locks: impl IntoIterator<Item = &'a str>,
-) -> Vec<String> {
-    let themes = names.themes;
-    let name = entry.names[0];
-    let rest = rest.trim_start();
-    let with = |words: &mut dyn Iterator<Item = &str>, so_far: &str, word: &str| -> Vec<String> {
-        words.filter(|candidate| candidate.starts_with(word)).map(|found| format!("{name} {so_far}{found}")).collect()
-    };
-    match entry.kind {
-        Kind::Theme => with(&mut themes.iter().map(String::as_str), "", rest),
-        Kind::Lock | Kind::Release => with(&mut locks.into_iter(), "", rest),
-        Kind::MoveLeader => with(&mut names.members.iter().map(String::as_str), "", rest),
-        Kind::Sort => match rest.split_once(' ') {
-            None => with(&mut Sort::ALL.iter().map(|sort| sort.name()), "", rest),
-            Some((sort, word)) => with(&mut ["asc", "desc"].into_iter(), &format!("{sort} "), word.trim_start()),
-        },
-        Kind::Seek => with(&mut ["start", "end"].into_iter(), "", rest),
-        Kind::Plain(_) | Kind::Filter | Kind::Find | Kind::Record | Kind::Revoke => Vec::new(),
-    }
-}
-
-/// What can follow a fault's word: the names of nodes, or a few words.
-fn complete_fault(word: &Word, rest: &str, names: Names<'_>) -> Vec<String> {
-    let rest = rest.trim_start();
-    let (before, last) = rest.rsplit_once(' ').map_or(("", rest), |(before, last)| (before, last));
-    let gap = if before.is_empty() { "" } else { " " };
-    let nodes = names.nodes.unwrap_or_default().iter().filter(|_| word.takes_node()).map(ToString::to_string);
-    let leader = names.leader.filter(|_| word.takes_node()).map(|_| LEADER.to_owned());
-    let choices = nodes.chain(leader).chain(word.choices().iter().map(ToString::to_string));
-    let new = choices.filter(|choice| choice.starts_with(last) && !before.split(' ').any(|said| said == choice));
-    new.map(|choice| format!("{} {before}{gap}{choice}", word.name)).collect()
-}
-
-/// What can follow an order's word: whom it is about.
-fn complete_order(word: &order::Word, rest: &str, names: Names<'_>) -> Vec<String> {
-    let Some(clients) = names.clients.filter(|_| word.takes_whom()) else { return Vec::new() };
-    let rest = rest.trim_start();
-    let whom = [Whom::Holder, Whom::Waiter].into_iter().chain(clients.iter().map(|&id| Whom::Client(id)));
-    let said = whom.map(|whom| whom.to_string()).filter(|whom| whom.starts_with(rest));
-    said.map(|whom| format!("{} {whom}", word.name)).collect()
 }
 
 #[cfg(test)]

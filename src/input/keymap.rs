@@ -125,6 +125,9 @@ impl Context {
     }
 }
 
+// The keys of one that is left out are in no help and no document.
+const _: () = assert!(Context::ALL.len() == Context::DialogRead as usize + 1, "a context is missing in Context::ALL");
+
 /// A row of the table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Binding {

@@ -159,6 +159,9 @@ impl Pane {
     ];
 }
 
+// A pane that is left out has no place to remember how far it is scrolled.
+const _: () = assert!(Pane::ALL.len() == Pane::Dialog as usize + 1, "a pane is missing in Pane::ALL");
+
 /// What the list of locks is sorted by. Equal locks follow each other by name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Sort {

@@ -11,7 +11,6 @@ mod process;
 mod text;
 mod uuid;
 
-pub use json::member_address;
 pub use process::process;
 
 /// What a value says.

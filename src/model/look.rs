@@ -491,6 +491,13 @@ impl<'a> LeaseView<'a> {
         self.locks_where(|lock, key| lock.layout().has_queue() && !lock.is_held_by(key))
     }
 
+    /// Whether one of its keys waits for a lock.
+    pub fn is_waiting(&self) -> bool {
+        let entries = self.facts.leases().keys(self.id).into_iter().filter_map(|ix| self.facts.keyspace().get(ix));
+        let mut places = entries.filter_map(|entry| Some((self.facts.lock_of(entry)?, entry)));
+        places.any(|(lock, entry)| lock.layout().has_queue() && lock.waiter_count() > 0 && !lock.is_held_by(entry))
+    }
+
     fn locks_where(&self, which: impl Fn(&LockView<'a>, &Entry) -> bool) -> Vec<LockView<'a>> {
         let mut locks: Vec<LockView<'a>> = self
             .keys()

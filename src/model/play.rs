@@ -162,11 +162,6 @@ impl Play {
         self.lanes.get(&id)
     }
 
-    /// How many lanes are remembered.
-    pub fn lane_count(&self) -> usize {
-        self.lanes.len()
-    }
-
     /// What the holders write to.
     pub fn resources(&self) -> &[ResourcePicture] {
         &self.picture.resources

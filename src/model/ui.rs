@@ -4,9 +4,11 @@
 //! what is being typed, what lies on top. It refers to the facts by names and indices only,
 //! and what it lists is made from them by [`Ui::settle`].
 
+mod contexts;
 mod cursor;
 pub mod dialog;
 mod filter;
+mod frame;
 mod line;
 mod notice;
 mod order;
@@ -18,8 +20,7 @@ mod replay;
 pub mod waits;
 
 use crate::domain::write::WriteId;
-use crate::domain::{Key, Lang, LeaseId, MemberId, Millis, Timestamp};
-use crate::input::keymap::Context;
+use crate::domain::{Key, Lang, LeaseId, MemberId, Timestamp};
 use crate::input::{Extent, Pane, Screen, Sort};
 
 use super::{Checkup, Facts, KeyView, LockIx, LockView};
@@ -27,6 +28,7 @@ use super::{Checkup, Facts, KeyView, LockIx, LockView};
 pub use cursor::{Cursor, Position};
 pub use dialog::Dialog;
 pub use filter::Filter;
+pub use frame::MARKED;
 pub use line::Line;
 pub use notice::{Edge, Landed, Notice, Toast};
 pub use order::{Listing, Order};
@@ -36,14 +38,6 @@ pub use raft::{Demo, RaftUi};
 pub use refresh::Refresh;
 pub use replay::{RecordingUi, ReplaySpeed, ReplayUi};
 pub use waits::WaitsUi;
-
-/// How long the row of a lock is marked after something happened to it.
-pub const MARKED: Millis = Millis(600);
-/// The time from one picture of the embedded cluster on the screen to the next, at least: 20 a
-/// second.
-const MOVING: Millis = Millis(50);
-/// The same when nothing moves that need not.
-const CHANGING: Millis = Millis(500);
 
 /// The state of the screen.
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own")]
@@ -157,68 +151,6 @@ pub enum Layer {
 }
 
 impl Ui {
-    /// The contexts of the keymap that are open, the innermost first; on an `embedded` cluster and
-    /// where clients play more of them.
-    pub fn contexts(&self, embedded: bool, plays: bool) -> &'static [Context] {
-        use Context::{Anywhere, Command, Copy, Dialog, DialogEmpty, DialogRead, Help, Moving, Typing};
-        match &self.dialog {
-            Some(dialog) if dialog.wants_y() => return &[Dialog, Typing, Anywhere],
-            Some(dialog) if dialog.is_typed_in() => return &[DialogEmpty, Dialog, Typing, Anywhere],
-            Some(_) => return &[DialogRead, DialogEmpty, Dialog, Anywhere],
-            None => {}
-        }
-        match (&self.prompt, &self.layer) {
-            (Some(Prompt { purpose: Purpose::Command, .. }), _) => &[Command, Typing, Anywhere],
-            (Some(_), _) => &[Typing, Anywhere],
-            (None, Layer::Help { .. }) => &[Help, Moving, Anywhere],
-            (None, Layer::Copy) => &[Copy, Anywhere],
-            (None, Layer::None) => self.contexts_of_screen(embedded, plays),
-        }
-    }
-
-    /// The contexts of the screen, where nothing lies on top of it.
-    fn contexts_of_screen(&self, embedded: bool, plays: bool) -> &'static [Context] {
-        use Context::{Anywhere, Browse, Embedded, Moving, Raft, Replay};
-        use Context::{Leases, Lock, Locks, Log, Members, Playground, Waits};
-        let replay = self.replay.is_some();
-        // Every screen has the replay's keys; where there is one, nothing can be done to the cluster.
-        macro_rules! on {
-            ($($own:ident)?) => {
-                match (replay, embedded) {
-                    (true, _) => &[Replay, $($own,)? Browse, Moving, Anywhere],
-                    (false, true) => &[$($own,)? Embedded, Browse, Moving, Anywhere],
-                    (false, false) => &[$($own,)? Browse, Moving, Anywhere],
-                }
-            };
-        }
-        match self.screen {
-            Screen::Locks => on!(Locks),
-            Screen::Lock => on!(Lock),
-            Screen::Leases => on!(Leases),
-            Screen::Members => on!(Members),
-            Screen::Log => on!(Log),
-            Screen::Waits => on!(Waits),
-            Screen::Raft if embedded => on!(Raft),
-            Screen::Way if replay && embedded => on!(Raft),
-            Screen::Playground if plays => on!(Playground),
-            Screen::Raft | Screen::Way | Screen::Playground => on!(),
-        }
-    }
-
-    /// The context of the screen, whatever lies on top.
-    pub const fn screen_context(&self) -> Context {
-        match self.screen {
-            Screen::Locks => Context::Locks,
-            Screen::Lock => Context::Lock,
-            Screen::Leases => Context::Leases,
-            Screen::Members => Context::Members,
-            Screen::Raft | Screen::Way => Context::Raft,
-            Screen::Playground => Context::Playground,
-            Screen::Log => Context::Log,
-            Screen::Waits => Context::Waits,
-        }
-    }
-
     /// The pane that has the focus.
     pub fn focused(&self) -> Pane {
         if self.dialog.is_some() {
@@ -370,29 +302,6 @@ impl Ui {
         lists.into_iter().chain([self.checkup.due(facts), toast]).flatten().min()
     }
 
-    /// When a picture drawn at `drawn_at` is out of date although nothing happened: a second
-    /// of a countdown is over, or a mark. `None` when time alone changes nothing on it.
-    pub fn next_frame(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
-        let counts = self.counts(facts).then(|| drawn_at + self.refresh.period());
-        let mark = if self.reduce_motion { None } else { self.next_mark_end(facts, drawn_at) };
-        counts.into_iter().chain(mark).chain(self.next_picture(facts, drawn_at)).min()
-    }
-
-    /// When the picture of the embedded cluster, or of the clients, is to be drawn anew, if it is
-    /// shown and became another one since `drawn_at`.
-    fn next_picture(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
-        // Ways are not drawn to the clock that goes on.
-        let (since, after) = match self.screen {
-            Screen::Raft | Screen::Way if self.reduce_motion => (facts.raft_changed, CHANGING),
-            Screen::Raft => (facts.raft_moved, MOVING),
-            Screen::Way => (facts.raft_changed, MOVING),
-            Screen::Playground if self.reduce_motion => (facts.play_changed, CHANGING),
-            Screen::Playground => (facts.play_moved, MOVING),
-            _ => (None, MOVING),
-        };
-        since.filter(|&at| at >= drawn_at).map(|_| drawn_at + after)
-    }
-
     /// Looks for what is wrong, if that is due.
     pub fn diagnose(&mut self, facts: &Facts, now: Timestamp) {
         if self.checkup.look(facts, now) {
@@ -421,34 +330,6 @@ impl Ui {
     fn visible_locks<'a>(&'a self, facts: &'a Facts) -> impl Iterator<Item = LockView<'a>> {
         let window = self.locks.window(self.rows(Pane::Locks), self.lock_order.len());
         self.lock_order.rows()[window].iter().filter_map(|&ix| facts.lock(ix))
-    }
-
-    /// Whether the screen shows a time that grows or shrinks by itself.
-    fn counts(&self, facts: &Facts) -> bool {
-        if self.dialog.is_some() {
-            return true;
-        }
-        match self.screen {
-            Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
-            Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),
-            Screen::Leases => !self.lease_order.is_empty(),
-            Screen::Waits => !self.waits.rows().is_empty(),
-            // How fast they answer is no news of its own; here it is looked at.
-            Screen::Members => !facts.cluster.members().is_empty(),
-            // An embedded cluster has a clock of its own.
-            Screen::Raft => facts.raft.is_none() && !facts.cluster.members().is_empty(),
-            // Nor do the clients go by the wall's clock.
-            Screen::Way | Screen::Playground | Screen::Log => false,
-        }
-    }
-
-    /// When the first mark of a row ends that was there at `drawn_at`.
-    fn next_mark_end(&self, facts: &Facts, drawn_at: Timestamp) -> Option<Timestamp> {
-        if self.screen != Screen::Locks {
-            return None;
-        }
-        let marked = facts.timeline.iter().rev().take_while(|happening| happening.at + MARKED > drawn_at);
-        marked.filter(|happening| happening.what.party().is_some()).last().map(|first| first.at + MARKED)
     }
 
     fn follow_members(&mut self, facts: &Facts) {

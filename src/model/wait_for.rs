@@ -175,6 +175,12 @@ impl ClientIx {
 }
 
 impl<'a> WaitFor<'a> {
+    /// Whether somebody may wait for what others hold while others wait for them, or for themselves.
+    /// Where this says no there is no circle; it costs much less than the graph.
+    pub fn can_close(facts: &Facts) -> bool {
+        scan::can_close(facts)
+    }
+
     /// Who waits for whom by these facts.
     pub fn of(facts: &'a Facts) -> Self {
         let mut graph = scan::scan(facts);
@@ -271,11 +277,6 @@ impl<'a> WaitFor<'a> {
 
     /// The whole forest, roots first, each followed by those that hang on it.
     pub fn walk(&self) -> Walk<'_, 'a> {
-        Walk::forest(self)
-    }
-
-    /// What hangs on a client, itself first.
-    pub fn walk_from(&self, client: ClientIx) -> Walk<'_, 'a> {
-        Walk::from(self, client)
+        Walk::through(self)
     }
 }

@@ -4,6 +4,8 @@
 //! is on the disk before it was sent. A write whose intent cannot be noted is not made. Values are
 //! secrets of others and in none of the lines. The form is told in `docs/audit-log.md`.
 
+mod words;
+
 use std::fmt::Write as _;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -12,18 +14,16 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::time::timeout;
 use tracing::warn;
 
 use super::sight::Before;
 use super::{Outcome, Who};
+use crate::domain::Timestamp;
 use crate::domain::escape::is_unsafe;
-use crate::domain::write::{Confirmed, Write, WriteResult};
-use crate::domain::{Alarm, Key, KeyValue, Revision, Timestamp};
+use crate::domain::write::{Confirmed, WriteResult};
 use crate::port::{Client, Clock};
 
 /// The version of the lines.
@@ -132,16 +132,16 @@ impl AuditLog {
         confirmed: &Confirmed,
         before: &Before,
     ) -> Result<Pending, AuditError> {
-        let intent = Intent { id: next_id(clock.now()), who: Who::runs(client.user()), what: what(confirmed) };
+        let intent = Intent { id: next_id(clock.now()), who: Who::runs(client.user()), what: words::what(confirmed) };
         let line = Line {
             schema: SCHEMA,
             event: "intent",
             id: &intent.id,
-            at: rfc3339(clock.now()),
+            at: clock.now().rfc3339(),
             who: &intent.who,
             endpoint: Some(client.endpoint()),
             what: &intent.what,
-            before: Some(told_before(before)),
+            before: Some(words::before(before)),
             after: None,
         }
         .text();
@@ -195,7 +195,7 @@ impl Pending {
     /// Notes what came of it.
     pub async fn end(mut self, outcome: &Outcome) -> Result<(), AuditError> {
         self.ended = true;
-        let (lines, line) = (self.lines.clone(), self.line(told_after(&outcome.result, &outcome.notes)));
+        let (lines, line) = (self.lines.clone(), self.line(words::after(&outcome.result, &outcome.notes)));
         on_disk(&self.lines.path, move || lines.append(&line)).await
     }
 
@@ -204,7 +204,7 @@ impl Pending {
             schema: SCHEMA,
             event: "result",
             id: &self.intent.id,
-            at: rfc3339(self.clock.now()),
+            at: self.clock.now().rfc3339(),
             who: &self.intent.who,
             endpoint: None,
             what: &self.intent.what,
@@ -221,7 +221,7 @@ impl Drop for Pending {
             return;
         }
         let why = "broken off while it was under way";
-        let line = self.line(told_after(&WriteResult::Unknown { why: why.into() }, &[]));
+        let line = self.line(words::after(&WriteResult::Unknown { why: why.into() }, &[]));
         if let Err(error) = self.lines.append(&line) {
             warn!(%error, "the audit log lacks the result of a write");
         }
@@ -270,105 +270,20 @@ fn next_id(now: Timestamp) -> String {
     format!("{}-{}-{}", now.0, std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed))
 }
 
-fn rfc3339(at: Timestamp) -> Option<String> {
-    jiff::Timestamp::from_millisecond(at.0).ok().map(|at| format!("{at:.3}"))
-}
-
-/// What is to be done, and what was shown when it was confirmed.
-fn what(confirmed: &Confirmed) -> Value {
-    let shown = keys_and_revisions(&confirmed.shown);
-    match &confirmed.write {
-        Write::Revoke { lease } => json!({"write": "revoke", "lease": lease.to_string(), "shown": shown}),
-        Write::Release { lock, key, create_revision } => json!({
-            "write": "release",
-            "lock": told(lock),
-            "key": told(key),
-            "create_revision": create_revision,
-            "shown": shown,
-        }),
-        Write::MoveLeader { to } => json!({"write": "move-leader", "to": to.to_string()}),
-        Write::Disarm(kind) => json!({"write": "disarm", "alarm": kind.name()}),
-    }
-}
-
-/// What was there right before.
-fn told_before(before: &Before) -> Value {
-    let mut told_before = serde_json::Map::new();
-    let mut add = |name: &str, value: Value| told_before.insert(name.to_owned(), value);
-    if let Some(ttl) = &before.ttl {
-        add("ttl", json!({"granted": ttl.granted, "remaining": ttl.remaining}));
-    }
-    if before.ttl.is_some() || !before.keys.is_empty() {
-        add("keys", before.keys.iter().map(key_told).collect());
-    }
-    if let Some(holder) = &before.holder {
-        add("holder", told(holder));
-    }
-    if let Some(leader) = before.leader {
-        add("leader", json!(leader.to_string()));
-    }
-    if !before.alarms.is_empty() {
-        add("alarms", before.alarms.iter().map(|alarm| alarm_told(*alarm)).collect());
-    }
-    Value::Object(told_before)
-}
-
-fn told_after(result: &WriteResult, notes: &[String]) -> Value {
-    let mut told_after = match result {
-        WriteResult::Done { revision, gone } => json!({
-            "outcome": "done",
-            "revision": Some(revision).filter(|revision| revision.0 > 0),
-            "gone": gone.iter().map(told).collect::<Vec<_>>(),
-        }),
-        WriteResult::Changed { now } => json!({"outcome": "changed", "now": keys_and_revisions(now)}),
-        WriteResult::Gone => json!({"outcome": "gone"}),
-        WriteResult::NotSent { why } => json!({"outcome": "not-sent", "why": why}),
-        WriteResult::Refused { why } => json!({"outcome": "refused", "why": why}),
-        WriteResult::Unknown { why } => json!({"outcome": "unknown", "why": why}),
-    };
-    if !notes.is_empty() {
-        told_after["notes"] = json!(notes);
-    }
-    told_after
-}
-
-fn key_told(kv: &KeyValue) -> Value {
-    json!({
-        "key": told(&kv.key),
-        "create_revision": kv.create_revision,
-        "mod_revision": kv.mod_revision,
-        "lease": Some(kv.lease).filter(|lease| !lease.is_none()).map(|lease| lease.to_string()),
-    })
-}
-
-fn keys_and_revisions(keys: &[(Key, Revision)]) -> Value {
-    keys.iter().map(|(key, created)| json!({"key": told(key), "create_revision": created})).collect()
-}
-
-fn alarm_told(alarm: Alarm) -> Value {
-    json!({"alarm": alarm.kind.name(), "member": alarm.member.to_string()})
-}
-
-/// A key as every document of lockscope has it: text when it is UTF-8, else base64.
-fn told(key: &Key) -> Value {
-    match std::str::from_utf8(key) {
-        Ok(text) => json!(text),
-        Err(_) => json!({"base64": STANDARD.encode(key.as_bytes())}),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
-    use crate::domain::LeaseId;
-    use crate::port::TimeToLive;
+    use crate::domain::write::Write;
+    use crate::domain::{Key, LeaseId, Revision};
 
     const LEASE: LeaseId = LeaseId(0xa1);
 
     fn intent() -> Intent {
         let shown = vec![("/q/1".into(), Revision(3)), (Key::from(&b"/q/\xff"[..]), Revision(4))];
         let confirmed = Confirmed { write: Write::Revoke { lease: LEASE }, shown };
-        Intent { id: "7".into(), who: Who::runs(None), what: what(&confirmed) }
+        Intent { id: "7".into(), who: Who::runs(None), what: words::what(&confirmed) }
     }
 
     fn pending(path: &Path) -> Pending {
@@ -379,25 +294,6 @@ mod tests {
     fn lines(path: &Path) -> Vec<Value> {
         let text = std::fs::read_to_string(path).unwrap();
         text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect()
-    }
-
-    #[test]
-    fn a_line_says_what_was_there_and_no_value() {
-        let kv = KeyValue {
-            key: "/q/1".into(),
-            value: b"hunter2".into(),
-            create_revision: Revision(3),
-            mod_revision: Revision(5),
-            lease: LEASE,
-            ..KeyValue::default()
-        };
-        let ttl = TimeToLive { granted: 60, remaining: 7, ..TimeToLive::default() };
-        let before = told_before(&Before { keys: vec![kv], ttl: Some(ttl), ..Before::default() });
-        let expected = json!({
-            "ttl": {"granted": 60, "remaining": 7},
-            "keys": [{"key": "/q/1", "create_revision": 3, "mod_revision": 5, "lease": "a1"}],
-        });
-        assert_eq!(before, expected);
     }
 
     #[test]

@@ -75,10 +75,17 @@ impl Habits {
 
     /// What of the store its recipe is about.
     pub fn lock(&self) -> LockOf {
+        let name = self.name.clone();
         match self.kind {
-            kind if kind.is_queue() => LockOf::Queue(self.name.clone()),
-            Kind::Watch | Kind::Observe => LockOf::Watched(self.name.clone()),
-            _ => LockOf::SingleKey(self.name.clone()),
+            Kind::SixSteps
+            | Kind::Queue
+            | Kind::Herd
+            | Kind::LockApi
+            | Kind::Election
+            | Kind::ElectionApi
+            | Kind::Pair => LockOf::Queue(name),
+            Kind::SingleKey | Kind::Registration | Kind::Publish => LockOf::SingleKey(name),
+            Kind::Watch | Kind::Observe => LockOf::Watched(name),
         }
     }
 
@@ -139,5 +146,20 @@ impl Span {
 
     pub(super) fn draw(self, chance: &mut Chance) -> Duration {
         chance.between(self.shortest, self.longest)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::play::ClientPicture;
+
+    #[test]
+    fn pictures_tell_by_the_recipes_name_who_takes_a_lock() {
+        for kind in Kind::ALL {
+            let queues = matches!(Habits { kind, ..Habits::default() }.lock(), LockOf::Queue(_));
+            let picture = ClientPicture { recipe: kind.name().to_owned(), ..ClientPicture::default() };
+            assert_eq!(picture.takes_lock(), queues || kind == Kind::SingleKey, "{kind}");
+        }
     }
 }

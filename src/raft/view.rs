@@ -94,9 +94,4 @@ impl<'a, M: Machine> NodeView<'a, M> {
     pub fn members(&self) -> Members {
         self.node.raft.config().into()
     }
-
-    /// The members by what it has applied.
-    pub fn applied_members(&self) -> Members {
-        (&self.node.membership.config).into()
-    }
 }

@@ -75,14 +75,6 @@ impl Kind {
             Self::Publish => "publish",
         }
     }
-
-    /// Whether its clients stand in a queue of keys below a name.
-    pub const fn is_queue(self) -> bool {
-        matches!(
-            self,
-            Self::SixSteps | Self::Queue | Self::Herd | Self::LockApi | Self::Election | Self::ElectionApi | Self::Pair
-        )
-    }
 }
 
 impl fmt::Display for Kind {

@@ -49,13 +49,12 @@ pub struct Header {
 impl Header {
     /// The header of a recording that begins at `at`.
     pub fn new(at: Timestamp, endpoints: &[String], prefixes: &[Vec<u8>], redaction: Redaction) -> Self {
-        let when = jiff::Timestamp::from_millisecond(at.0).map(|at| format!("{at:.3}")).unwrap_or_default();
         Self {
             lockscope: MARK.to_owned(),
             version: VERSION,
             program: env!("CARGO_PKG_VERSION").to_owned(),
             at,
-            when,
+            when: at.rfc3339().unwrap_or_default(),
             cluster_id: None,
             endpoints: endpoints.iter().map(|endpoint| without_credentials(endpoint)).collect(),
             prefixes: prefixes.iter().map(|prefix| Key::from(&prefix[..])).collect(),

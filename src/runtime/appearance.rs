@@ -51,9 +51,10 @@ impl Appearance {
         let environment = variables.environment();
         let depth = environment.depth();
         let user = user_palettes();
-        let mut choice = Choice { flag: display.theme.as_deref(), no_color: environment.no_color, ..Choice::default() };
+        let mut choice =
+            Choice { named: display.theme.as_deref(), no_color: environment.no_color, ..Choice::default() };
         let mut late_reply = LateReply::default();
-        if choice.flag.is_none() && depth != Depth::None && environment.no_color.is_none_or(str::is_empty) {
+        if choice.named.is_none() && depth != Depth::None && environment.no_color.is_none_or(str::is_empty) {
             (choice.background, late_reply) = ask_background().await;
         }
         let palette = choice.palette(&user)?;

@@ -25,7 +25,7 @@ use crate::event::{Observation, Stamped};
 use crate::input::SeekTo;
 use crate::input::action::Replay as Key;
 use crate::model::Model;
-use crate::model::ui::{Edge, Landed, Notice, ReplaySpeed, ReplayUi, Toast};
+use crate::model::ui::{Edge, Landed, Notice, ReplaySpeed, ReplayUi};
 use crate::record::{Item, OpenError, Trouble};
 use crate::update::recorded;
 
@@ -361,8 +361,7 @@ impl Replay {
     }
 
     fn tell(&mut self, model: &mut Model, notice: Notice) {
-        model.ui.toast = Some(Toast::new(notice, model.live().now()));
-        model.ui.touch();
+        model.tell(notice);
         self.hold_message(model);
     }
 

@@ -2,8 +2,8 @@
 //! draws.
 //!
 //! A frame is drawn only when something changed, or when time alone made the last one wrong,
-//! and only when the terminal took that one and those before were not too many bytes. In between the loop sleeps until the model's
-//! next deadline; nothing to show means nothing done.
+//! and only when the terminal took that one and those before were not too many bytes. In between
+//! the loop sleeps until the model's next deadline; nothing to show means nothing done.
 
 use std::io;
 use std::time::Duration;

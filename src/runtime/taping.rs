@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::domain::{Redaction, Timestamp};
 use crate::event::{Observation, Stamped};
 use crate::model::Model;
-use crate::model::ui::{Notice, RecordingUi, Toast};
+use crate::model::ui::{Notice, RecordingUi};
 use crate::record::{CreateError, Header, Recorder};
 use crate::view::text::escape_text;
 
@@ -65,7 +65,7 @@ impl Taping {
         {
             warn!(file = %recorder.path().display(), why, "the recording stopped");
             let what = format!("the recording {} stopped: {why}", told(recorder.path()));
-            tell(model, Notice::NotRecorded(what));
+            model.tell(Notice::NotRecorded(what));
         }
     }
 
@@ -77,7 +77,7 @@ impl Taping {
         if let Some(recorder) = before {
             let path = told(recorder.path());
             let done = recorder.end(now, "told to end").await;
-            tell(model, Notice::Recorded(path, done.observations));
+            model.tell(Notice::Recorded(path, done.observations));
         }
         model.ui.recording = None;
         if ends {
@@ -96,13 +96,13 @@ impl Taping {
                 };
                 if timeout(PATIENCE, known).await.is_err() {
                     let what = format!("cannot record to {}: the disk takes too long", told(&file));
-                    return tell(model, Notice::NotRecorded(what));
+                    return model.tell(Notice::NotRecorded(what));
                 }
                 self.recorder = Some(recorder);
                 info!(file = %file.display(), "recording");
-                tell(model, Notice::Recording(told(&file)));
+                model.tell(Notice::Recording(told(&file)));
             }
-            Err(error) => tell(model, Notice::NotRecorded(error.to_string())),
+            Err(error) => model.tell(Notice::NotRecorded(error.to_string())),
         }
     }
 
@@ -137,9 +137,4 @@ impl Taping {
 
 fn told(path: &Path) -> String {
     escape_text(&path.to_string_lossy()).into_owned()
-}
-
-fn tell(model: &mut Model, notice: Notice) {
-    model.ui.toast = Some(Toast::new(notice, model.live().now()));
-    model.ui.touch();
 }

@@ -5,7 +5,7 @@ use crate::effect::{Effect, Effects};
 use crate::input::action::{Action, Replay};
 use crate::input::{Chord, Hits, Input, Mouse, MouseKind, keymap};
 use crate::model::Model;
-use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh, Toast};
+use crate::model::ui::{Layer, Notice, Prompt, Purpose, Refresh};
 
 use super::{copying, dialog, faults, moving, navigating, play, pointer, raft, replay, typing};
 
@@ -122,14 +122,14 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
         Action::Mouse => {
             ui.mouse = !ui.mouse;
             let captured = ui.mouse;
-            tell(model, Notice::Mouse(captured));
+            model.tell(Notice::Mouse(captured));
             return vec![Effect::CaptureMouse(captured)];
         }
         Action::All => {
             ui.all = !ui.all;
             ui.spoil();
             let all = ui.all;
-            tell(model, Notice::All(all));
+            model.tell(Notice::All(all));
         }
         Action::Help => {
             ui.layer = match ui.layer {
@@ -171,22 +171,16 @@ pub fn perform(model: &mut Model, action: Action) -> Effects {
     Effects::new()
 }
 
-/// Shows a message for a while.
-pub fn tell(model: &mut Model, notice: Notice) {
-    let now = model.live().now();
-    model.ui.toast = Some(Toast::new(notice, now));
-}
-
 /// Takes note of what is over.
 fn dismiss(model: &mut Model) {
     let notice = if model.dismiss() { Notice::Dismissed } else { Notice::NothingToDismiss };
-    tell(model, notice);
+    model.tell(notice);
 }
 
 /// Uses a theme.
 pub fn use_theme(model: &mut Model, name: String) {
     model.ui.theme.clone_from(&name);
-    tell(model, Notice::Theme(name));
+    model.tell(Notice::Theme(name));
 }
 
 fn next_theme(model: &mut Model) {
@@ -208,7 +202,7 @@ fn refresh(model: &mut Model, choose: impl FnOnce(Refresh) -> Option<Refresh>) {
         }
         None => Notice::RefreshLimit(now.period()),
     };
-    tell(model, notice);
+    model.tell(notice);
 }
 
 #[cfg(test)]

@@ -7,8 +7,6 @@ use crate::input::action::Copied;
 use crate::model::ui::{Notice, Ui};
 use crate::model::{Facts, KeyView, LockView, Model};
 
-use super::action::tell;
-
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
     let copied = match what {
@@ -16,7 +14,7 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
         _ => text(&model.ui, model.shown(), what).map(|it| (Notice::Copied(what, it.clone()), Effect::Copy(it))),
     };
     let (notice, effect) = copied.unzip();
-    tell(model, notice.unwrap_or(Notice::NothingToCopy(what)));
+    model.tell(notice.unwrap_or(Notice::NothingToCopy(what)));
     effect.into_iter().collect()
 }
 
@@ -24,7 +22,7 @@ pub fn copy(model: &mut Model, what: Copied) -> Effects {
 pub fn command(model: &mut Model) -> Effects {
     let Some(dialog) = &model.ui.dialog else { return Effects::new() };
     let command = dialog.command_with(&model.ui.reach);
-    tell(model, Notice::CommandCopied);
+    model.tell(Notice::CommandCopied);
     vec![Effect::CopyCommand(command)]
 }
 

@@ -11,7 +11,6 @@ use crate::model::ui::waits::{Called, WaitWhat};
 use crate::model::ui::{Layer, Notice, Ui};
 use crate::model::{Facts, Finding, KeyView, LockView, Model};
 
-use super::action::tell;
 use super::navigating;
 
 /// Opens the dialog of a write about what is selected, or says why there is none.
@@ -19,7 +18,7 @@ pub fn wish(model: &mut Model, wish: Wish) -> Effects {
     match wanted(model, wish) {
         Ok(write) => open(model, &write),
         Err(notice) => {
-            tell(model, notice);
+            model.tell(notice);
             Effects::new()
         }
     }
@@ -28,7 +27,7 @@ pub fn wish(model: &mut Model, wish: Wish) -> Effects {
 /// Opens the dialog of a write; where writes are taken away it shows what would be done.
 pub fn open(model: &mut Model, write: &Write) -> Effects {
     if let Err(notice) = may_write(model) {
-        tell(model, notice);
+        model.tell(notice);
         return Effects::new();
     }
     navigating::hold(model);
@@ -58,7 +57,7 @@ pub fn edit(model: &mut Model, edit: Edit) -> Effects {
         Edit::Cancel => {
             let dialog = ui.dialog.take();
             if let Some(Stage::Running { .. }) = dialog.map(|dialog| dialog.stage) {
-                tell(model, Notice::WriteGoesOn);
+                model.tell(Notice::WriteGoesOn);
             }
         }
         _ if dialog.is_typed_in() => {
@@ -109,7 +108,7 @@ pub fn done(model: &mut Model, done: WriteDone) {
             dialog.done(done.result, done.notes, facts);
             ui.scrolled[Pane::Dialog as usize] = 0;
         }
-        _ => tell(model, Notice::Written(Box::new((done.write, done.result)))),
+        _ => model.tell(Notice::Written(Box::new((done.write, done.result)))),
     }
 }
 
@@ -197,7 +196,7 @@ pub fn release_named(model: &mut Model, name: &str) -> Effects {
     if let Some(write) = named(model.live(), name.as_bytes()) {
         return open(model, &write);
     }
-    tell(model, Notice::NoKey(name.to_owned()));
+    model.tell(Notice::NoKey(name.to_owned()));
     Effects::new()
 }
 
@@ -221,7 +220,7 @@ pub fn move_leader_named(model: &mut Model, name: &str) -> Effects {
         Some(to) => return open(model, &Write::MoveLeader { to }),
         None => Notice::NoMemberNamed(name.to_owned()),
     };
-    tell(model, notice);
+    model.tell(notice);
     Effects::new()
 }
 

@@ -2,45 +2,43 @@
 
 use crate::domain::raft::{Fault, Life, NodeId, NodePicture, RaftPicture, Speed};
 use crate::effect::{Effect, Effects};
-use crate::input::action::{Deed, Pace};
+use crate::input::action::{NodeDeed, Pace};
 use crate::input::{Chord, Screen, keymap};
 use crate::model::Model;
 use crate::model::raft;
 use crate::model::ui::{Layer, Notice};
 
-use super::action::tell;
-
 /// The speeds of the cluster's clock that keys go through.
 const SPEEDS: [Speed; 7] = [Speed(50), Speed(100), Speed(250), Speed(500), Speed(1_000), Speed(2_000), Speed(4_000)];
 
 /// Does something to the selected node.
-pub fn node(model: &mut Model, deed: Deed) -> Effects {
+pub fn node(model: &mut Model, deed: NodeDeed) -> Effects {
     let target = target(model, deed);
     let Some(picture) = picture(model) else { return Effects::new() };
     let known = target.and_then(|id| Some((id, raft::node(picture, id)?.life, raft::is_isolated(picture, id))));
     let Some((id, life, is_isolated)) = known else {
-        tell(model, Notice::NoNode);
+        model.tell(Notice::NoNode);
         return Effects::new();
     };
     if shows_nodes(model.ui.screen) {
         // Whoever did something to a node looks at it from then on, so that the same key takes it
         // back.
         model.ui.raft.nodes.pin(Some(id));
-    } else if deed == Deed::KillOrStart {
+    } else if deed == NodeDeed::KillOrStart {
         model.ui.raft.killed = (life != Life::Killed).then_some(id);
     }
     let fault = match (deed, life) {
-        (Deed::KillOrStart, Life::Killed) => Fault::Start(id),
-        (Deed::KillOrStart, Life::Up | Life::Paused) => Fault::Kill(id),
-        (Deed::PauseOrResume, Life::Paused) => Fault::Resume(id),
-        (Deed::PauseOrResume, Life::Up | Life::Killed) => Fault::Pause(id),
-        (Deed::Isolate, _) if is_isolated => {
-            tell(model, Notice::IsolatedAlready(id));
+        (NodeDeed::KillOrStart, Life::Killed) => Fault::Start(id),
+        (NodeDeed::KillOrStart, Life::Up | Life::Paused) => Fault::Kill(id),
+        (NodeDeed::PauseOrResume, Life::Paused) => Fault::Resume(id),
+        (NodeDeed::PauseOrResume, Life::Up | Life::Killed) => Fault::Pause(id),
+        (NodeDeed::Isolate, _) if is_isolated => {
+            model.tell(Notice::IsolatedAlready(id));
             return Effects::new();
         }
-        (Deed::Isolate, _) => Fault::Isolate(id),
-        (Deed::Campaign, _) => Fault::Campaign(id),
-        (Deed::Transfer, _) => Fault::Transfer(id),
+        (NodeDeed::Isolate, _) => Fault::Isolate(id),
+        (NodeDeed::Campaign, _) => Fault::Campaign(id),
+        (NodeDeed::Transfer, _) => Fault::Transfer(id),
     };
     vec![Effect::Fault(fault)]
 }
@@ -58,7 +56,7 @@ pub fn pace(model: &mut Model, pace: Pace) -> Effects {
         Pace::Step => Some(Fault::Step),
     };
     let Some(fault) = fault else {
-        tell(model, Notice::SpeedLimit(now));
+        model.tell(Notice::SpeedLimit(now));
         return Effects::new();
     };
     note(model, fault);
@@ -84,7 +82,7 @@ pub fn move_lead(model: &mut Model) -> Effects {
     if let Some(heir) = heir.filter(|_| leader.is_some()) {
         return vec![Effect::Fault(Fault::Transfer(heir))];
     }
-    tell(model, Notice::NoHeir);
+    model.tell(Notice::NoHeir);
     Effects::new()
 }
 
@@ -108,10 +106,9 @@ pub fn done(model: &mut Model, fault: Fault, result: Result<(), String>) {
     match result {
         // It is pressed again and again, and what it did is to be seen.
         Ok(()) if fault == Fault::Step => {}
-        Ok(()) => tell(model, Notice::Done(fault)),
-        Err(why) => tell(model, Notice::NotDone(fault, why)),
+        Ok(()) => model.tell(Notice::Done(fault)),
+        Err(why) => model.tell(Notice::NotDone(fault, why)),
     }
-    model.ui.touch();
 }
 
 /// The screens that every cluster has.
@@ -126,24 +123,24 @@ pub fn explain(model: &mut Model, chord: Chord) {
     let contexts: &[_] = if model.ui.screen == Screen::Raft { &[Raft, Embedded] } else { &[Embedded] };
     let free = model.ui.prompt.is_none() && model.ui.layer == Layer::None;
     if free && chord == Chord::char('/') {
-        return tell(model, Notice::NothingToFilter);
+        return model.tell(Notice::NothingToFilter);
     }
     if !free {
         return;
     }
     if !model.is_embedded() && keymap::action(contexts, chord).is_some() {
-        return tell(model, Notice::NeedsEmbedded);
+        return model.tell(Notice::NeedsEmbedded);
     }
     let binds = |context: &keymap::Context| keymap::action(&[*context], chord).is_some();
     let elsewhere: Vec<_> = SCREENS.into_iter().filter(binds).collect();
     if !elsewhere.is_empty() {
-        return tell(model, Notice::NotHere(chord, elsewhere));
+        return model.tell(Notice::NotHere(chord, elsewhere));
     }
     if binds(&keymap::Context::Playground) {
-        return tell(model, Notice::NeedsPlay);
+        return model.tell(Notice::NeedsPlay);
     }
     if binds(&keymap::Context::Replay) {
-        tell(model, Notice::NeedsReplay);
+        model.tell(Notice::NeedsReplay);
     }
 }
 
@@ -151,7 +148,7 @@ pub fn explain(model: &mut Model, chord: Chord) {
 fn picture(model: &mut Model) -> Option<&RaftPicture> {
     if model.live().raft.is_none() {
         let embedded = model.is_embedded();
-        tell(model, if embedded { Notice::NoNode } else { Notice::NeedsEmbedded });
+        model.tell(if embedded { Notice::NoNode } else { Notice::NeedsEmbedded });
     }
     model.live().raft.as_deref()
 }
@@ -163,11 +160,11 @@ const fn shows_nodes(screen: Screen) -> bool {
 
 /// The node that is meant: on the screen of the members the one in the selected row, on the Raft
 /// screen the selected node, elsewhere the leader, unless one that was killed there is to start.
-fn target(model: &Model, deed: Deed) -> Option<NodeId> {
+fn target(model: &Model, deed: NodeDeed) -> Option<NodeId> {
     let picture = model.shown().raft.as_deref()?;
     if !shows_nodes(model.ui.screen) {
         let lies = |id: &NodeId| raft::node(picture, *id).is_some_and(|node| node.life == Life::Killed);
-        let killed = model.ui.raft.killed.filter(lies).filter(|_| deed == Deed::KillOrStart);
+        let killed = model.ui.raft.killed.filter(lies).filter(|_| deed == NodeDeed::KillOrStart);
         let leader = || raft::leader(picture).map(|node| node.id);
         return killed.or_else(leader).or_else(|| model.ui.raft.node(picture));
     }

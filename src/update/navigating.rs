@@ -6,7 +6,6 @@ use crate::model::Model;
 use crate::model::ui::{Filter, Notice, Opened, Ui, queue};
 use crate::model::{Facts, LockView};
 
-use super::action::tell;
 use super::{moving, raft};
 
 /// Changes to a screen.
@@ -25,7 +24,7 @@ pub fn show(model: &mut Model, screen: Screen) {
     }
     switch(ui, screen);
     if screen == Screen::Playground && !model.plays() && !model.ui.play.awaited {
-        tell(model, Notice::NobodyPlays);
+        model.tell(Notice::NobodyPlays);
     }
 }
 
@@ -37,13 +36,13 @@ pub fn open(model: &mut Model) {
             let (facts, ui) = model.shown_and_ui();
             match ui.selected_lock(facts) {
                 Some(lock) => open_lock(ui, &lock),
-                None => tell(model, Notice::NothingToOpen),
+                None => model.tell(Notice::NothingToOpen),
             }
         }
         Screen::Lock => {
             let lease = model.ui.selected_key(model.shown()).map_or(LeaseId::NONE, |key| key.lease());
             if lease.is_none() {
-                tell(model, Notice::LeaselessKey);
+                model.tell(Notice::LeaselessKey);
             } else {
                 open_lease(model, lease);
             }
@@ -59,7 +58,7 @@ pub fn open(model: &mut Model) {
                         moving::select(ui, facts, Pane::Queue, row);
                     }
                 }
-                _ => tell(model, Notice::NothingToOpen),
+                _ => model.tell(Notice::NothingToOpen),
             }
         }
         Screen::Waits => open_wait(model),
@@ -74,7 +73,7 @@ pub fn open(model: &mut Model) {
 fn open_wait(model: &mut Model) {
     let now = model.live().now();
     let (facts, ui) = model.shown_and_ui();
-    let Some(row) = ui.waits.selected() else { return tell(model, Notice::NothingToOpen) };
+    let Some(row) = ui.waits.selected() else { return model.tell(Notice::NothingToOpen) };
     if let WaitId::Fold(client, lock) = row.id.clone() {
         ui.waits.pin();
         ui.waits.fold(&client, &lock);
@@ -85,7 +84,7 @@ fn open_wait(model: &mut Model) {
         let same = facts.lock(ix).filter(|lock| lock.name() == name.as_bytes());
         same.or_else(|| facts.lock_named(&name))
     });
-    let Some(lock) = lock else { return tell(model, Notice::NothingToOpen) };
+    let Some(lock) = lock else { return model.tell(Notice::NothingToOpen) };
     open_lock(ui, &lock);
     let at = stands.and_then(|stands| queue(&lock).position(|key| key.key() == stands.as_bytes()));
     if let Some(row) = at {
@@ -98,7 +97,7 @@ pub fn open_named(model: &mut Model, name: String) {
     let (facts, ui) = model.shown_and_ui();
     match facts.lock_named(name.as_bytes()) {
         Some(lock) => open_lock(ui, &lock),
-        None => tell(model, Notice::NoLock(name)),
+        None => model.tell(Notice::NoLock(name)),
     }
 }
 

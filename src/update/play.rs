@@ -8,8 +8,6 @@ use crate::input::action::{Blow, Look};
 use crate::model::ui::{Notice, PlayUi, Ui};
 use crate::model::{Model, Play};
 
-use super::action::tell;
-
 /// How many columns a step along the lanes is.
 const STEP: i64 = 8;
 
@@ -17,11 +15,11 @@ const STEP: i64 = 8;
 pub fn client(model: &mut Model, blow: Blow) -> Effects {
     let (facts, ui) = model.shown_and_ui();
     let Some(run) = facts.play.as_deref() else {
-        tell(model, Notice::NeedsPlay);
+        model.tell(Notice::NeedsPlay);
         return Effects::new();
     };
     let Some(client) = ui.play.meant(run, blow).and_then(|id| run.picture().client(id)) else {
-        tell(model, Notice::NoClient);
+        model.tell(Notice::NoClient);
         return Effects::new();
     };
     let id = client.id;
@@ -62,7 +60,7 @@ pub fn order(model: &Model, order: Order) -> Effects {
 /// Lets so many clients more join.
 pub fn join(model: &mut Model, count: u16) -> Effects {
     if !model.plays() {
-        tell(model, Notice::NeedsPlay);
+        model.tell(Notice::NeedsPlay);
         return Effects::new();
     }
     vec![Effect::Order(Order::Add(count))]
@@ -78,7 +76,7 @@ pub fn look(model: &mut Model, look: Look) {
         Look::Farther => ui.play.zoom(run, columns, false),
         Look::Back if ui.play.span(run, columns).start.0 == 0 => {
             let whole = ui.play.follows();
-            tell(model, if whole { Notice::WholeRun } else { Notice::RunBegins });
+            model.tell(if whole { Notice::WholeRun } else { Notice::RunBegins });
         }
         Look::Back => ui.play.pan(run, columns, -STEP),
         Look::Forward => ui.play.pan(run, columns, STEP),
@@ -91,10 +89,9 @@ pub fn look(model: &mut Model, look: Look) {
 /// Tells what an order led to.
 pub fn done(model: &mut Model, order: Order, result: Result<(), String>) {
     match result {
-        Ok(()) => tell(model, Notice::Ordered(order)),
-        Err(why) => tell(model, Notice::NotOrdered(order, why)),
+        Ok(()) => model.tell(Notice::Ordered(order)),
+        Err(why) => model.tell(Notice::NotOrdered(order, why)),
     }
-    model.ui.touch();
 }
 
 /// Has the cursor stand on the selected client, which until one is picked is the holder.

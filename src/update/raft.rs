@@ -6,7 +6,6 @@ use crate::model::Model;
 use crate::model::raft;
 use crate::model::ui::{Notice, RaftUi};
 
-use super::action::tell;
 use super::navigating;
 
 /// Selects the next node (`by` 1) or the one before (-1), round the ends.
@@ -60,7 +59,7 @@ pub fn show_way(model: &mut Model) {
     ui.scrolled[Pane::Way as usize] = 0;
     navigating::switch(ui, Screen::Way);
     if let Some(index) = unknown {
-        tell(model, Notice::NoWay(index));
+        model.tell(Notice::NoWay(index));
     }
 }
 

@@ -7,8 +7,6 @@ use crate::input::action::{self, Action};
 use crate::model::Model;
 use crate::model::ui::Notice;
 
-use super::action::tell;
-
 /// Whether an action would do something to a cluster or to clients, and so nothing in a replay.
 pub const fn is_refused(action: Action) -> bool {
     matches!(
@@ -28,7 +26,7 @@ pub const fn is_refused(action: Action) -> bool {
 
 /// Refuses it.
 pub fn refuse(model: &mut Model) -> Effects {
-    tell(model, Notice::OnlyReplay);
+    model.tell(Notice::OnlyReplay);
     Effects::new()
 }
 
@@ -51,7 +49,7 @@ fn asked(model: &mut Model, what: Replay) -> Effects {
     if model.is_replay() {
         return vec![Effect::Replay(what)];
     }
-    tell(model, Notice::NeedsReplay);
+    model.tell(Notice::NeedsReplay);
     Effects::new()
 }
 

@@ -9,7 +9,7 @@ use crate::input::command::{self, Command, Direction, Names};
 use crate::model::Model;
 use crate::model::ui::{Layer, Notice, Purpose};
 
-use super::action::{perform, tell, use_theme};
+use super::action::{perform, use_theme};
 use super::navigating::{open_named, set_filter, take_filter_away};
 use super::{dialog, faults, play, replay};
 
@@ -88,7 +88,7 @@ fn accept(model: &mut Model) -> Effects {
             carry_out(model, command)
         }
         Err(error) => {
-            tell(model, Notice::Command(error));
+            model.tell(Notice::Command(error));
             Effects::new()
         }
     }

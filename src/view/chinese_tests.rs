@@ -97,7 +97,7 @@ fn a_lock_of_a_single_key_says_what_cannot_be_seen() {
     cluster.ttl(lease(0xbb01), 30, 22);
     cluster.press("\n", 80, 24);
     let text = cluster.draw(80, 24, &plain()).text();
-    assert!(text.contains("单键：持有者") && text.contains("谁也数不出来"), "{text}");
+    assert!(text.contains("单键：持有者") && text.contains("无法统计"), "{text}");
 }
 
 #[test]
@@ -160,6 +160,7 @@ fn messages_and_mistakes_in_commands() {
     let mut cluster = chinese(sample());
     for (typed, said) in [
         (":sort nonsense\n", "`sort` 需要 weight、wait、name、held、ttl 或 handovers，而不是 `nonsense`"),
+        (":seek\n", "`seek` 需要 12:04:10、+30s、-1m30s、rev 84213、2026-03-01T12:04:10Z、start/end"),
         (":frob\n", "没有命令 `frob`；按 Tab 逐个查看命令"),
         (":kill n1\n", "`kill` 需要内置集群：用 `lockscope demo` 启动"),
         ("a", "全部带租约的键"),

@@ -82,16 +82,12 @@ fn panel<'a>(
     if len > room {
         let dash = if theme.glyphs.unicode { "–" } else { "-" };
         let rows = format!("{}{dash}{}", first + 1, first + room);
-        let rows = say!("{rows} of {all}", rows, all = grouped(count(len)));
+        let rows = say!("{rows} of {all}", rows, all = grouped(len));
         data.push(theme.span(format!(" {} {rows}", theme.glyphs.dot), Role::Muted));
     }
     let data = Line::from(data);
     let left = columns.saturating_sub(usize::from(columns_of(&data)) + 4);
     Panel::new(words::title(dialog, facts, left, theme)).data(data).focused(true)
-}
-
-fn count(number: usize) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 /// What scrolls: sentences, then locks, then keys.

@@ -70,7 +70,7 @@ fn unreachable<'a>(
     let next = duration(next_at.since(now));
     let tried = match attempt {
         1 => say!("1 try so far, the next in {next}", next),
-        _ => say!("{tries} tries so far, the next in {next}", tries = grouped(i64::from(attempt)), next),
+        _ => say!("{tries} tries so far, the next in {next}", tries = grouped(attempt), next),
     };
     lines.push(muted(tried, theme));
     let hint = if login {
@@ -106,7 +106,7 @@ fn reading<'a>(link: &Link, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
 
 fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     let watched = scope(&facts.link, columns.saturating_sub(10), theme);
-    let (keys, leases) = (count(facts.keyspace().len()), count(facts.leases().len()));
+    let (keys, leases) = (grouped(facts.keyspace().len()), grouped(facts.leases().len()));
     let known = say!("{keys} keys, {leases} leases", keys, leases);
     let mut lines = vec![
         Line::from(theme.span(say!("No locks."), Role::Title)),
@@ -117,7 +117,7 @@ fn no_locks<'a>(facts: &Facts, columns: usize, theme: &Theme) -> Vec<Line<'a>> {
     ];
     let hidden = facts.lock_count();
     if hidden > 0 {
-        lines.push(muted(say!("a shows what is leased and no lock: {count}", count = count(hidden)), theme));
+        lines.push(muted(say!("a shows what is leased and no lock: {count}", count = grouped(hidden)), theme));
     }
     if facts.link.scope.is_empty() {
         lines.push(muted(say!("Locks are found by asking leases for their keys: with many leases, one that"), theme));
@@ -151,10 +151,6 @@ fn label(range: &KeyRange, columns: usize, theme: &Theme) -> String {
         b"" => say!("all keys").into(),
         label => fit_bytes(label, columns, Cut::Middle, theme.glyphs.ellipsis).into_owned(),
     }
-}
-
-fn count(number: usize) -> String {
-    grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn muted<'a>(text: impl Into<std::borrow::Cow<'a, str>>, theme: &Theme) -> Line<'a> {

@@ -40,7 +40,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     left.extend(model.ui.recording.iter().flat_map(|recording| super::replay::recording_words(recording, theme)));
     if model.is_paused() {
         let missed = model.missed_while_paused();
-        let missed = grouped(i64::try_from(missed).unwrap_or(i64::MAX));
+        let missed = grouped(missed);
         left.push(theme.span(format!("  {}", say!("PAUSED +{missed}", missed)), Role::Warning));
     }
     left.extend(demo_words(model, theme));
@@ -126,7 +126,6 @@ fn place<'a>(facts: &Facts, room: usize, theme: &Theme) -> Vec<Span<'a>> {
 /// Leader, term, revision and raft index: the last ones go first when room is short.
 fn right_line<'a>(facts: &Facts, room: u16, theme: &Theme) -> Line<'a> {
     let cluster = &facts.cluster;
-    let number = |number: u64| grouped(i64::try_from(number).unwrap_or(i64::MAX));
     let known = cluster.members().iter().any(|member| member.status.is_some());
     let lead = facts.lead();
     let leader = lead.as_ref().map(|lead| match &lead.name {
@@ -141,13 +140,13 @@ fn right_line<'a>(facts: &Facts, room: u16, theme: &Theme) -> Line<'a> {
     let mut parts = Vec::new();
     parts.extend(leader);
     if let Some(lead) = &lead {
-        parts.push(fact(say!("term"), number(lead.term.0)));
+        parts.push(fact(say!("term"), grouped(lead.term.0)));
     }
     if facts.link.revision.0 > 0 {
         parts.push(fact(say!("rev"), grouped(facts.link.revision.0)));
     }
     if known {
-        parts.push(fact(say!("idx"), number(cluster.raft_index().0)));
+        parts.push(fact(say!("idx"), grouped(cluster.raft_index().0)));
     }
     loop {
         let line = joined(&parts);

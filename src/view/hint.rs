@@ -10,7 +10,7 @@ use super::layout::{Size, top};
 use super::raft::{PLAYGROUND, REAL};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
-use crate::input::action::{Blow, Deed, Pace};
+use crate::input::action::{Blow, NodeDeed, Pace};
 use crate::input::keymap::{BINDINGS, Context};
 use crate::input::{Action, Screen, Target};
 use crate::model::ui::Demo;
@@ -23,7 +23,7 @@ type First = (Context, Action, &'static str);
 const PLAY: [First; 6] = [
     (Context::Playground, Action::Client(Blow::PauseOrResume), "pause the holder past its lease; again to wake it"),
     (Context::Playground, Action::Client(Blow::Crash), "kill it: no release"),
-    (Context::Embedded, Action::Node(Deed::KillOrStart), "kill the leader"),
+    (Context::Embedded, Action::Node(NodeDeed::KillOrStart), "kill the leader"),
     (Context::Browse, Action::Show(Screen::Raft), "look at Raft"),
     (Context::Browse, Action::Help, "all keys"),
     (Context::Browse, Action::Quit, "quit"),
@@ -32,8 +32,8 @@ const PLAY: [First; 6] = [
 /// Those for a cluster alone.
 const FIRST: [First; 6] = [
     (Context::Browse, Action::Show(Screen::Raft), "look at Raft: terms, votes, messages, logs"),
-    (Context::Embedded, Action::Node(Deed::KillOrStart), "kill the leader; again to start it"),
-    (Context::Embedded, Action::Node(Deed::Isolate), "isolate it; H heals"),
+    (Context::Embedded, Action::Node(NodeDeed::KillOrStart), "kill the leader; again to start it"),
+    (Context::Embedded, Action::Node(NodeDeed::Isolate), "isolate it; H heals"),
     (Context::Embedded, Action::Pace(Pace::Slower), "slow time down; ] speeds it up"),
     (Context::Browse, Action::Help, "all keys"),
     (Context::Browse, Action::Quit, "quit"),
@@ -188,7 +188,7 @@ mod tests {
                 assert_eq!(english_left(lang::text(text), &[]), Vec::<String>::new());
             }
             let text = drawn(80, 20, true, &plain()).0.text();
-            assert!(text.contains("╭ 演示 ") && text.contains("k 杀掉它：不释放锁"), "{text}");
+            assert!(text.contains("╭ 演示 ") && text.contains("k 杀死它：不释放锁"), "{text}");
         });
     }
 

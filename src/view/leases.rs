@@ -5,7 +5,7 @@ use ratatui::text::Line;
 
 use super::canvas::Canvas;
 use super::empty;
-use super::list::List;
+use super::list::{List, position, title};
 use super::text::{self, grouped};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;
@@ -14,7 +14,7 @@ use super::widget::ttl::{renewal_forms, ttl_forms};
 use crate::domain::{LeaseId, Timestamp};
 use crate::input::{Pane, Target};
 use crate::model::{Facts, LeaseView};
-use crate::{lang, say};
+use crate::say;
 
 const COLUMNS: [Column; 5] = [
     Column::new("LEASE"),
@@ -65,7 +65,7 @@ fn row<'a>(lease: &LeaseView<'a>, facts: &Facts, theme: &Theme) -> Row<'a> {
     let keys = lease.key_count();
     // Before anything was read, nobody knows whether it has keys.
     let unread = keys == 0 && !facts.link.listed && facts.leases().polled_at(lease.id).is_none();
-    let count = grouped(i64::try_from(keys).unwrap_or(i64::MAX));
+    let count = grouped(keys);
     Row {
         target: Some(Target::Lease(lease.id)),
         ..Row::new(vec![
@@ -114,36 +114,15 @@ fn use_cell<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Cell<'a> {
     Cell::Forms(forms.into_iter().map(|(named, columns)| form(named, columns)).collect())
 }
 
+/// What hangs on a lease with very many keys: one of them, and how many more.
 fn large_cell<'a>(lease: &LeaseView<'a>, theme: &Theme) -> Cell<'a> {
     let Some(key) = lease.any_key() else { return Cell::new("") };
     let more = lease.key_count().saturating_sub(1);
     let form = |columns: usize| {
         Line::from(vec![
             theme.key(text::named(key.key()), columns, Role::Muted),
-            theme.span(format!(" +{}", grouped(i64::try_from(more).unwrap_or(i64::MAX))), Role::Muted),
+            theme.span(format!(" +{}", grouped(more)), Role::Muted),
         ])
     };
     Cell::Forms([60, 40, 30, 24, 18, 12].map(form).into())
-}
-
-/// A list's title: `Leases 31`, or `Leases 3/31 /web` behind a filter.
-pub fn title<'a>(what: &'static str, shown: usize, total: usize, filter: &str, theme: &Theme) -> Line<'a> {
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    let mut spans = vec![theme.span(lang::text(what), Role::Title)];
-    if filter.is_empty() {
-        spans.push(theme.span(format!(" {}", count(shown)), Role::Text));
-    } else {
-        spans.push(theme.span(format!(" {}/{}", count(shown), count(total)), Role::Text));
-        spans.push(theme.span(format!(" /{}", super::text::escape_text(filter)), Role::Warning));
-    }
-    Line::from(spans)
-}
-
-/// Which rows are shown, when not all are: `14-26 of 10,000`.
-pub fn position(window: &std::ops::Range<usize>, len: usize) -> String {
-    if window.len() >= len {
-        return String::new();
-    }
-    let count = |number: usize| grouped(i64::try_from(number).unwrap_or(i64::MAX));
-    say!("{first}-{last} of {all}", first = count(window.start + 1), last = count(window.end), all = count(len))
 }

@@ -12,8 +12,7 @@ use ratatui::text::Line;
 
 use super::canvas::Canvas;
 use super::layout::{Size, bottom, left, percent, top};
-use super::leases::{position, title};
-use super::list::List;
+use super::list::{List, position, title};
 use super::lock::{about, history, holders, queue};
 use super::text::{grouped, named};
 use super::theme::{Role, Theme};
@@ -190,8 +189,10 @@ impl Locks<'_> {
         let (verdict_area, area) = top(area, verdict.wanted_rows(area.width));
         verdict.draw(canvas, verdict_area);
         let wanted = about::wanted_rows(facts, lock, canvas.theme).min(area.height * 2 / 5);
-        let queue_rows = queue::wanted_rows(lock).clamp(8, (area.height - wanted).saturating_sub(5).max(8));
-        let (queue_area, rest) = top(area, queue_rows);
+        // Where rows are few the queue has no empty ones, so that the history keeps some.
+        let queue = queue::wanted_rows(lock);
+        let most = (area.height - wanted).saturating_sub(5).max(queue.min(8));
+        let (queue_area, rest) = top(area, queue.max(8).min(most));
         queue::draw(canvas, queue_area, facts, lock, Some(name_title(lock, queue_area, canvas.theme)), &self.queue);
         let (about_area, history_area) = top(rest, wanted);
         about::draw(canvas, about_area, facts, lock);
@@ -249,7 +250,7 @@ impl Locks<'_> {
         let free = if self.filter.is_empty() { self.free } else { 0 };
         let mut line = title(what, self.rows.len() - free, self.total, self.filter, theme);
         if free > 0 {
-            let count = grouped(i64::try_from(free).unwrap_or(i64::MAX));
+            let count = grouped(free);
             line.push_span(theme.span(say!(", {count} free", count), Role::Muted));
         }
         line

@@ -28,7 +28,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, now: Timestamp, top: usize, foc
     let theme = canvas.theme;
     let panel = Panel::new(theme.span(say!("Log"), Role::Title)).focused(focused);
     let panel = if top > 0 {
-        let scrolled = say!("{count} newer above", count = grouped(i64::try_from(top).unwrap_or(i64::MAX)));
+        let scrolled = say!("{count} newer above", count = grouped(top));
         panel.data(theme.span(scrolled, Role::Muted))
     } else {
         panel.data(theme.span(say!("newest first"), Role::Muted))

@@ -69,6 +69,9 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, live_now: Timest
     }
     let (changes_area, note_area) = bottom(rest, u16::from(rest.height > 4));
     draw_changes(canvas, changes_area, facts);
+    if note_area.height == 0 {
+        return;
+    }
     let note = match facts.raft.as_deref().map(|picture| picture.told) {
         Some(Told::All) => TOLD,
         Some(Told::Status) => PLAYED,
@@ -125,7 +128,7 @@ pub fn draw_strip(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &Lis
             let member = &members[at];
             let index = member.status.as_ref().map_or(0, |status| status.raft_index.0);
             let name = name_cell(cluster, member, theme);
-            let cells = vec![name, Cell::new(number(index)), Cell::span(lag(cluster, member, theme))];
+            let cells = vec![name, Cell::new(grouped(index)), Cell::span(lag(cluster, member, theme))];
             let target = Some(Target::Member(member.member.id));
             Row { selected: list.selected == Some(at), target, ..Row::new(cells) }
         })
@@ -143,9 +146,9 @@ fn row<'a>(cluster: &Cluster, facts: &'a MemberFacts, now: Timestamp, theme: &Th
     match &facts.status {
         None => cells.extend((0..8).map(|_| Cell::span(theme.span("-", Role::Muted)))),
         Some(status) => {
-            cells.push(Cell::span(theme.span(number(status.term.0), text)));
-            cells.push(Cell::span(theme.span(number(status.raft_index.0), text)));
-            cells.push(Cell::span(theme.span(number(status.applied_index.0), text)));
+            cells.push(Cell::span(theme.span(grouped(status.term.0), text)));
+            cells.push(Cell::span(theme.span(grouped(status.raft_index.0), text)));
+            cells.push(Cell::span(theme.span(grouped(status.applied_index.0), text)));
             cells.push(Cell::span(lag(cluster, facts, theme)));
             let full =
                 status.db_quota.is_some_and(|quota| quota > 0 && status.db_size / (quota / 100).max(1) >= NEARLY_FULL);
@@ -199,8 +202,8 @@ const fn role_style(role: cluster::Role) -> Role {
 fn lag<'a>(cluster: &Cluster, facts: &MemberFacts, theme: &Theme) -> Span<'a> {
     match cluster.lag(facts) {
         None => theme.span("-", Role::Muted),
-        Some(lag) if lag >= LAGGING => theme.span(format!("{} {}", number(lag), theme.glyphs.warning), Role::Warning),
-        Some(lag) => theme.span(number(lag), Role::Text),
+        Some(lag) if lag >= LAGGING => theme.span(format!("{} {}", grouped(lag), theme.glyphs.warning), Role::Warning),
+        Some(lag) => theme.span(grouped(lag), Role::Text),
     }
 }
 
@@ -213,10 +216,6 @@ fn latency<'a>(facts: &MemberFacts, latency: Millis, now: Timestamp, theme: &The
         }
         _ => Span::raw(format!("{} ms", grouped(latency.0))),
     }
-}
-
-fn number(number: u64) -> String {
-    grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 fn led_for(cluster: &Cluster, now: Timestamp) -> String {
@@ -298,7 +297,7 @@ fn change_line<'a>(change: &LeaderChange, cluster: &Cluster, now: Timestamp, the
     };
     let to = who(change.to);
     let role = if change.to.is_none() { Role::Error } else { Role::Leader };
-    let before = say!("after {from}, term {term}", from = who(change.from), term = number(change.term.0));
+    let before = say!("after {from}, term {term}", from = who(change.from), term = grouped(change.term.0));
     Line::from(vec![
         theme.span(clock(change.at, now, &theme.zone), Role::Muted),
         theme.span(format!(" {} {to}", theme.glyphs.leader), role),

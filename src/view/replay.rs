@@ -36,7 +36,7 @@ pub fn recording_words<'a>(recording: &RecordingUi, theme: &Theme) -> Vec<Span<'
         RecordingUi { failed: true, .. } => vec![theme.span(format!("  {}", say!("REC stopped")), Role::Error)],
         RecordingUi { dropped: 0, .. } => vec![theme.span(format!("  {}", say!("REC {size}", size)), Role::Title)],
         RecordingUi { dropped, .. } => {
-            let dropped = grouped(i64::try_from(*dropped).unwrap_or(i64::MAX));
+            let dropped = grouped(*dropped);
             let text = say!("REC {size}, {dropped} dropped", size, dropped);
             vec![theme.span(format!("  {text}"), Role::Warning)]
         }
@@ -48,11 +48,10 @@ pub fn recording_words<'a>(recording: &RecordingUi, theme: &Theme) -> Vec<Span<'
 pub fn draw_status(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
     let Some(replay) = &model.ui.replay else { return };
     let theme = canvas.theme;
-    let number = |number: u64| grouped(i64::try_from(number).unwrap_or(i64::MAX));
     let counted = |number: u64| usize::try_from(number).unwrap_or(usize::MAX);
     let time = |at| clock(at, replay.at, &theme.zone);
     let mut parts = vec![(quantity(counted(replay.count), "observation"), Role::Muted)];
-    let dropped = || say!("{count} were not recorded", count = number(replay.dropped));
+    let dropped = || say!("{count} were not recorded", count = grouped(replay.dropped));
     parts.extend((replay.dropped > 0).then(|| (dropped(), Role::Error)));
     parts.extend((replay.broken > 0).then(|| (quantity(counted(replay.broken), "broken line"), Role::Error)));
     parts.extend(replay.truncated.then(|| (say!("truncated: there is no closing line").to_owned(), Role::Warning)));

@@ -393,6 +393,31 @@ fn what_may_be_read_again_is_denied_no_more() {
 }
 
 #[test]
+fn on_the_smallest_screen_nothing_is_written_below_the_members() {
+    let mut cluster = sample();
+    cluster.press("3", 60, 16);
+    let status = cluster.draw(60, 16, &plain()).lines()[14].clone();
+    cluster.press("4", 60, 16);
+    assert_eq!(cluster.draw(60, 16, &plain()).lines()[14], status);
+}
+
+#[test]
+fn the_history_keeps_a_row_of_its_own_when_much_is_wrong() {
+    let mut cluster = Cluster::connected();
+    let stuck = |(at, revision): (u8, i64)| {
+        let lock = format!("/s/{at}");
+        let holder = KeyValue { lease: LeaseId::NONE, ..queued(&lock, lease(0xc3), revision) };
+        [holder, queued(&lock, lease(0xc4), revision + 1)]
+    };
+    cluster.list(std::iter::zip(1..=6, (500..).step_by(2)).flat_map(stuck).collect());
+    let shot = cluster.draw(120, 36, &plain());
+    let lines = shot.lines();
+    let at = lines.iter().position(|line| line.contains("╭ History ")).unwrap_or_else(|| panic!("{}", shot.text()));
+    assert!(lines[at + 1].contains("││"), "{}", shot.text());
+    assert!(lines[at + 1].contains("no change of hands seen yet"), "{}", shot.text());
+}
+
+#[test]
 fn attention_names_what_is_wrong_worst_first() {
     let mut cluster = sample();
     let range = KeyRange::prefix(b"/secret/");

@@ -1,7 +1,7 @@
 //! Text as it may reach a terminal: escaped, cut by display width, numbers in short units.
 //!
 //! Pure functions over bytes and strings. Whatever came from a cluster passes through
-//! [`escape()`] once on its way to a cell; the pen that writes the cells checks it again.
+//! [`escape()`] once on its way to a cell; the canvas that writes the cells checks it again.
 
 mod cut;
 mod named;

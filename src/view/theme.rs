@@ -66,6 +66,9 @@ impl Role {
     ];
 }
 
+// One that is left out has no style.
+const _: () = assert!(Role::ALL.len() == Role::Changed as usize + 1, "a role is missing in Role::ALL");
+
 /// Everything that drawing needs besides the model.
 #[derive(Clone, Debug)]
 pub struct Theme {

@@ -7,8 +7,7 @@ use ratatui::text::Line;
 use super::canvas::Canvas;
 use super::client;
 use super::empty;
-use super::leases::{position, title};
-use super::list::List;
+use super::list::{List, position, title};
 use super::locks::row::length;
 use super::text::{cut_middle, escape_text, grouped, named, quantity};
 use super::theme::{Role, Theme};
@@ -129,7 +128,7 @@ fn row<'a>(row: &'a WaitRow, facts: &'a Facts, theme: &Theme) -> Row<'a> {
             ]
         }
         WaitWhat::Fold { count, is_open } => {
-            let count = grouped_usize(*count);
+            let count = grouped(*count);
             let form =
                 |text: String| Line::from(theme.span(format!("{}{text}", indent(row.depth, theme)), Role::Muted));
             let forms = if *is_open {
@@ -248,11 +247,7 @@ fn behind_cell<'a>(behind: usize, theme: &Theme) -> Cell<'a> {
     if behind == 0 {
         return Cell::span(theme.span("-", Role::Muted));
     }
-    Cell::new(grouped_usize(behind))
-}
-
-fn grouped_usize(number: usize) -> String {
-    grouped(i64::try_from(number).unwrap_or(i64::MAX))
+    Cell::new(grouped(behind))
 }
 
 fn age(since: Option<Since>, now: Timestamp) -> String {

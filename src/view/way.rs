@@ -8,8 +8,7 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::Canvas;
 use super::layout::{Size, left, percent, top};
-use super::leases::position;
-use super::list::List;
+use super::list::{List, position};
 use super::text::{exact_clock, lasting, width};
 use super::theme::{Role, Theme};
 use super::widget::panel::Panel;

@@ -103,7 +103,7 @@ fn read_only_shows_what_would_go_and_sends_nothing() {
         tui.shows("A preview: --read-only refuses");
         tui.shows("etcdctl");
         tui.keys("reindex\r");
-        tui.shows("theme");
+        tui.shows("? help");
     }
     assert_eq!(keys(&world.cluster), [holder]);
 }

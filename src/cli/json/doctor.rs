@@ -3,7 +3,7 @@
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-use super::{Each, Head, Hex, Style, Text, rfc3339};
+use super::{Each, Head, Hex, Style, Text};
 use crate::cli::unseen::{Unseen, is_complete};
 use crate::domain::{Key, Sentence, Value};
 use crate::model::{self, Diagnosis, Facts};
@@ -73,7 +73,7 @@ impl<'a> Finding<'a> {
             leases: finding.leases.iter().map(|&lease| Hex::Lease(lease)).collect(),
             keys: texts(&finding.keys),
             members: finding.members.iter().map(|&member| member.into()).collect(),
-            since: finding.since.and_then(|since| rfc3339(since.at)),
+            since: finding.since.and_then(|since| since.at.rfc3339()),
             since_exact: finding.since.map(|since| since.exact),
             evidence: Told { sentence: &finding.evidence, style },
             why: rule.map_or("", |rule| rule.why),
@@ -111,6 +111,7 @@ impl Told<'_> {
                 Value::Keys(keys) | Value::Circle(keys) => {
                     map.serialize_entry(name, &Each(|| keys.iter().map(|key| self.style.text(key))))?;
                 }
+                Value::List(_) => map.serialize_entry(name, &value.to_string())?,
                 Value::Lease(lease) => map.serialize_entry(name, &Hex::Lease(*lease))?,
                 Value::Revision(revision) => map.serialize_entry(name, revision)?,
                 Value::Term(term) => map.serialize_entry(name, &term.0)?,

@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-use super::{Each, Head, Hex, Style, Text, rfc3339};
+use super::{Each, Head, Hex, Style, Text};
 use crate::cli::tree::name;
 use crate::domain::Revision;
 use crate::model::wait_for::{Circle, ClientIx, WaitFor, WaitIx};
@@ -96,7 +96,7 @@ struct Behind {
 
 /// Since when something is so; a beginning that nobody watched has none.
 fn began(since: Option<Since>) -> Option<String> {
-    since.filter(|since| since.exact).and_then(|since| rfc3339(since.at))
+    since.filter(|since| since.exact).and_then(|since| since.at.rfc3339())
 }
 
 impl Serialize for Node<'_> {

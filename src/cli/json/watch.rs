@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use jiff::Timestamp as At;
 use serde::Serialize;
 
 use super::{Harmless, Hex, SCHEMA, Style, Text, lease_id};
@@ -36,7 +35,7 @@ impl Lines {
             Some((at, cluster, text)) if (*at, *cluster) == (told.at(), told.cluster) => line.0.extend_from_slice(text),
             _ => {
                 let start = line.0.len();
-                line.word_or_null("at", told.at().and_then(rfc3339).as_deref());
+                line.word_or_null("at", told.at().and_then(Timestamp::rfc3339).as_deref());
                 if told.replayed {
                     line.value("replayed").extend_from_slice(b"true");
                 }
@@ -155,9 +154,4 @@ pub const fn cause(cause: Cause) -> &'static str {
         Cause::Pending => Cause::Unknown.name(),
         known => known.name(),
     }
-}
-
-/// A time in UTC with milliseconds, as RFC 3339 has it; none for a year nobody has seen.
-pub fn rfc3339(at: Timestamp) -> Option<String> {
-    At::from_millisecond(at.0).ok().map(|at| format!("{at:.3}"))
 }

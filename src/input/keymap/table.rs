@@ -1,7 +1,7 @@
 //! The rows of the keymap.
 
 use super::{Binding, Context, Hint};
-use crate::input::action::{Action, Blow, Copied, Deed, Edit, Look, Motion, Pace, Replay, Wish};
+use crate::input::action::{Action, Blow, Copied, Edit, Look, Motion, NodeDeed, Pace, Replay, Wish};
 use crate::input::{Chord, Code, Screen};
 
 const UP: Chord = Chord::plain(Code::Up);
@@ -147,27 +147,18 @@ pub const BINDINGS: &[Binding] = &[
         &[key('e')],
         "elections",
     ),
-    row(Context::Raft, &[key('k')], Action::Node(Deed::KillOrStart), "Kill the selected node, or start it again").hint(
-        22,
-        &[key('k')],
-        "kill",
-    ),
-    row(Context::Raft, &[key('p')], Action::Node(Deed::PauseOrResume), "Stop the selected node, or let it go on").hint(
-        32,
-        &[key('p')],
-        "pause node",
-    ),
-    row(Context::Raft, &[key('c')], Action::Node(Deed::Campaign), "Have the selected node stand for election").hint(
-        30,
-        &[key('c')],
-        "campaign",
-    ),
-    row(Context::Raft, &[key('m')], Action::Node(Deed::Transfer), "Move the lead to the selected node").hint(
+    row(Context::Raft, &[key('k')], Action::Node(NodeDeed::KillOrStart), "Kill the selected node, or start it again")
+        .hint(22, &[key('k')], "kill"),
+    row(Context::Raft, &[key('p')], Action::Node(NodeDeed::PauseOrResume), "Stop the selected node, or let it go on")
+        .hint(32, &[key('p')], "pause node"),
+    row(Context::Raft, &[key('c')], Action::Node(NodeDeed::Campaign), "Have the selected node stand for election")
+        .hint(30, &[key('c')], "campaign"),
+    row(Context::Raft, &[key('m')], Action::Node(NodeDeed::Transfer), "Move the lead to the selected node").hint(
         31,
         &[key('m')],
         "move leader",
     ),
-    row(Context::Raft, &[key('P')], Action::Node(Deed::Isolate), "Cut the selected node off from all others").hint(
+    row(Context::Raft, &[key('P')], Action::Node(NodeDeed::Isolate), "Cut the selected node off from all others").hint(
         23,
         &[key('P')],
         "isolate",
@@ -284,14 +275,14 @@ pub const BINDINGS: &[Binding] = &[
     row(
         Context::Embedded,
         &[key('K')],
-        Action::Node(Deed::KillOrStart),
+        Action::Node(NodeDeed::KillOrStart),
         "Kill the leader, or start the node that was killed so; on Members, the selected node",
     )
     .hint(42, &[key('K')], "kill"),
     row(
         Context::Embedded,
         &[key('P')],
-        Action::Node(Deed::Isolate),
+        Action::Node(NodeDeed::Isolate),
         "Cut the leader off from all others; on Members, the selected node",
     )
     .hint(66, &[key('P')], "isolate"),

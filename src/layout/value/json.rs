@@ -118,17 +118,6 @@ pub(super) fn decode(key: &KeyFacts<'_>, family: Family) -> Decoded {
     Decoded { owner, fields }
 }
 
-/// The `host:port` in a Patroni member's JSON, where its database is reached: with it the
-/// name that a leader key holds becomes an address. `None` when the value has no such URL.
-pub fn member_address(value: &[u8]) -> Option<String> {
-    let object = object(value)?;
-    let url = ["conn_url", "api_url"].into_iter().find_map(|name| object.get(name)?.as_str())?;
-    let (_, rest) = url.split_once("://")?;
-    let authority = rest.split(['/', '?', '#']).next()?;
-    let address = authority.rsplit('@').next()?;
-    (!address.is_empty()).then(|| cut(address))
-}
-
 fn object(value: &[u8]) -> Option<Map<String, Value>> {
     serde_json::from_slice(value).ok()
 }
@@ -210,14 +199,6 @@ mod tests {
         let decoded = decoded("patroni", value);
         assert_eq!(decoded.owner.as_deref(), Some("pg1"));
         assert_eq!(decoded.fields[0], ("connection", "postgres://127.0.0.1:23901/postgres".to_owned()));
-        assert_eq!(member_address(value.as_bytes()).as_deref(), Some("127.0.0.1:23901"));
-        assert_eq!(member_address(br#"{"conn_url":"postgres://u:p@[::1]:5/x"}"#).as_deref(), Some("[::1]:5"));
-        assert_eq!(member_address(br#"{"api_url":"http://h:8008/patroni"}"#).as_deref(), Some("h:8008"));
-        for nothing in
-            [&b""[..], b"pg1", b"{}", br#"{"conn_url":7}"#, br#"{"conn_url":"h"}"#, br#"{"conn_url":"x://"}"#]
-        {
-            assert_eq!(member_address(nothing), None);
-        }
     }
 
     #[test]

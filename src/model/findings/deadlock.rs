@@ -23,7 +23,7 @@ const SETTLED: Millis = Millis(1_000);
 
 fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     // Half of a list shows wrong holders.
-    if !facts.link.listed {
+    if !facts.link.listed || !WaitFor::can_close(facts) {
         return;
     }
     let graph = WaitFor::of(facts);

@@ -1,7 +1,7 @@
 //! A member gives no answer.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{MemberId, Millis, Sentence};
+use crate::domain::{MemberId, Millis, Sentence, Value};
 use crate::model::{Facts, MemberFacts, Since};
 
 pub(super) const RULE: Rule = Rule {
@@ -47,10 +47,10 @@ pub(super) fn is_silent(facts: &Facts, member: &MemberFacts, thresholds: &Thresh
 }
 
 /// The voting members that are silent, and what they are called.
-pub(super) fn silent_voters(facts: &Facts, thresholds: &Thresholds) -> (Vec<MemberId>, String) {
+pub(super) fn silent_voters(facts: &Facts, thresholds: &Thresholds) -> (Vec<MemberId>, Value) {
     let silent: Vec<_> = facts.cluster.voters().filter(|member| is_silent(facts, member, thresholds)).collect();
-    let names: Vec<String> = silent.iter().map(|member| member.label()).collect();
-    (silent.iter().map(|member| member.member.id).collect(), names.join(", "))
+    let names = silent.iter().map(|member| member.label().into()).collect();
+    (silent.iter().map(|member| member.member.id).collect(), Value::List(names))
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! One lease holds keys of several locks.
 
+use hashbrown::HashSet;
+
 use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Key, LeaseId, Sentence, Value};
 use crate::model::{Facts, LockView, lock::LockIx};
@@ -15,8 +17,15 @@ pub(super) const RULE: Rule = Rule {
 };
 
 fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
+    let mut shared: HashSet<LeaseId> = facts.leases().shared().collect();
+    if shared.is_empty() {
+        return;
+    }
+    let holding = facts.locks().filter(|lock| lock.layout().is_lock()).flat_map(|lock| lock.holders());
+    let holding: HashSet<LeaseId> = holding.map(|key| key.lease()).collect();
+    shared.retain(|id| holding.contains(id));
     // In an order of their own, so that one moment is always told in the same way.
-    let mut shared: Vec<LeaseId> = facts.leases().shared().collect();
+    let mut shared: Vec<LeaseId> = shared.into_iter().collect();
     shared.sort_unstable();
     for id in shared {
         if let Some(finding) = of_lease(facts, id) {
@@ -25,6 +34,7 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     }
 }
 
+/// What is found of a lease that holds a lock.
 fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
     let lease = facts.lease(id)?;
     let mut locks: Vec<(LockIx, LockView<'_>)> = lease
@@ -38,8 +48,7 @@ fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
     // its lock's name between them.
     locks.sort_by_key(|(ix, _)| *ix);
     locks.dedup_by_key(|(ix, _)| *ix);
-    let holds = locks.iter().any(|(_, lock)| lock.holders().any(|holder| holder.lease() == id));
-    if locks.len() < 2 || !holds {
+    if locks.len() < 2 {
         return None;
     }
     let mut names: Vec<Key> = locks.iter().map(|(_, lock)| lock.name().into()).collect();

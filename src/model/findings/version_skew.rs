@@ -1,8 +1,8 @@
 //! Members run different versions of etcd.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{Member, Sentence};
-use crate::model::Facts;
+use crate::domain::{Member, Sentence, Status, Value};
+use crate::model::{Facts, MemberFacts};
 
 pub(super) const RULE: Rule = Rule {
     code: "version-skew",
@@ -24,10 +24,12 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     let minors: Vec<(u32, u32)> = told.iter().filter_map(|(_, status)| minor(&status.version)).collect();
     let (lowest, highest) = (minors.iter().min().copied(), minors.iter().max().copied());
     let far = lowest.zip(highest).is_some_and(|(low, high)| low.0 != high.0 || high.1 - low.1 > 1);
-    let versions: Vec<String> =
-        told.iter().map(|(member, status)| format!("{} runs {}", member.label(), status.version)).collect();
+    let version = |(member, status): &(&MemberFacts, &Status)| {
+        Sentence::new("{member} runs {version}").with("member", member.label()).with("version", status.version.clone())
+    };
+    let versions = told.iter().map(|told| version(told).into()).collect();
     let words = if far { "{versions}: too far apart" } else { "{versions}" };
-    let evidence = Sentence::new(words).with("versions", versions.join(", "));
+    let evidence = Sentence::new(words).with("versions", Value::List(versions));
     let severity = if far { Severity::Warn } else { Severity::Info };
     let finding = Finding::new(severity, evidence, Sentence::new("lockscope members"));
     found.add(told.iter().map(|(of, _)| &of.member).fold(finding, |finding, Member { id, .. }| finding.member(*id)));

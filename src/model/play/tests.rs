@@ -101,7 +101,7 @@ fn a_lane_of_very_many_is_short_and_those_of_the_removed_go() {
     }
     run.clients = 10;
     run.tell();
-    assert!(run.play.lane_count() <= 10 + REMOVED, "{}", run.play.lane_count());
+    assert!(run.play.lanes.len() <= 10 + REMOVED, "{}", run.play.lanes.len());
     assert!((1..=10).all(|id| run.play.lane(ClientId(id)).is_some()), "those that play are all there");
 }
 

@@ -1,6 +1,6 @@
 //! Reads the contended locks: who holds them, who waits, and which of these are one client.
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::{Behind, Client, ClientIx, Contended, ContendedIx, Wait, WaitFor, WaitIx};
 use crate::domain::LeaseId;
@@ -39,10 +39,24 @@ struct Scan<'a> {
     for_itself: Vec<u32>,
 }
 
+/// The locks that others wait for.
+fn contended(facts: &Facts) -> impl Iterator<Item = LockView<'_>> {
+    facts.locks().filter(|lock| lock.layout().has_queue() && lock.waiter_count() > 0)
+}
+
+/// Whether one of those who hold what others wait for waits as well, as far as its lease tells, or may
+/// with another lease, because a value names its process.
+pub(super) fn can_close(facts: &Facts) -> bool {
+    let mut asked = HashSet::new();
+    let waits = |lease: LeaseId| facts.lease(lease).is_some_and(|lease| lease.is_waiting());
+    contended(facts).flat_map(|lock| lock.holders()).filter(|key| !key.lease().is_none()).any(|key| {
+        process(&key.entry().facts(), key.family).is_some() || asked.insert(key.lease()) && waits(key.lease())
+    })
+}
+
 /// The graph without its circles and its forest.
 pub(super) fn scan(facts: &Facts) -> WaitFor<'_> {
-    let mut locks: Vec<LockView<'_>> =
-        facts.locks().filter(|lock| lock.layout().has_queue() && lock.waiter_count() > 0).collect();
+    let mut locks: Vec<LockView<'_>> = contended(facts).collect();
     locks.sort_unstable_by_key(|lock| (lock.name(), lock.ix()));
     let mut scan = Scan::default();
     for (at, lock) in (0..).zip(&locks) {

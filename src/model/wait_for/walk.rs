@@ -20,12 +20,8 @@ pub struct Walk<'g, 'a> {
 }
 
 impl<'g, 'a> Walk<'g, 'a> {
-    pub(super) const fn forest(graph: &'g WaitFor<'a>) -> Self {
+    pub(super) const fn through(graph: &'g WaitFor<'a>) -> Self {
         Self { graph, root: 0, open: Vec::new() }
-    }
-
-    pub(super) fn from(graph: &'g WaitFor<'a>, client: ClientIx) -> Self {
-        Self { graph, root: usize::MAX, open: vec![(0, client)] }
     }
 }
 

@@ -10,6 +10,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::Scenario;
+use crate::domain::line_and_column;
 use crate::nearest;
 
 /// Why a file is no scenario.
@@ -75,7 +76,7 @@ impl Scenario {
     /// things that do not go together.
     pub fn from_toml(text: &str, path: &Path) -> Result<Self, ScenarioError> {
         let invalid = |at: usize, why: String| {
-            let (line, column) = place(text, at);
+            let (line, column) = line_and_column(text, at);
             let quoted = text.lines().nth(line - 1).unwrap_or_default().to_owned();
             ScenarioError::Invalid { path: path.to_owned(), line, column, why, text: quoted }
         };
@@ -138,13 +139,6 @@ fn in_words(message: &str) -> String {
         _ => found.to_owned(),
     };
     format!("{wanted} is wanted here, not {found}")
-}
-
-/// Line and column, both from 1, of a byte in a text.
-fn place(text: &str, at: usize) -> (usize, usize) {
-    let before = text.get(..at).unwrap_or(text);
-    let start_of_line = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[start_of_line..].chars().count() + 1)
 }
 
 /// A text with its place.

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::file::{Raw, RawCluster, RawCue, RawGroup, RawResource, RawWanted};
+use super::trigger::What;
 use super::*;
 use crate::domain::play::order;
 use crate::playground::expect;
@@ -186,8 +187,9 @@ fn the_document_lists_all_that_can_be_said() {
         name => format!("`{name} WHOM"),
     });
     let mistakes = check::MISTAKES.map(|(name, _)| format!("`{name}`"));
+    let triggers = What::ALL.map(|what| format!("`{}`", what.word()));
     let keys = keys().into_iter().map(|name| format!("`{name}`"));
-    for said in phrases.chain(recipes).chain(orders).chain(mistakes).chain(keys) {
+    for said in phrases.chain(recipes).chain(orders).chain(mistakes).chain(triggers).chain(keys) {
         assert!(DOCUMENT.contains(&said), "docs/scenarios.md lacks {said}");
     }
 }

@@ -55,10 +55,12 @@ pub struct UnknownTrigger {
 }
 
 impl What {
-    const ALL: [Self; 7] =
+    /// All of them.
+    pub(super) const ALL: [Self; 7] =
         [Self::Enqueues, Self::Acquires, Self::Releases, Self::Loses, Self::Crashes, Self::Expires, Self::Returns];
 
-    const fn word(self) -> &'static str {
+    /// The word for it.
+    pub(super) const fn word(self) -> &'static str {
         match self {
             Self::Enqueues => "enqueues",
             Self::Acquires => "acquires",
@@ -71,16 +73,15 @@ impl What {
     }
 
     const fn is(self, what: &Happening) -> bool {
-        matches!(
-            (self, what),
-            (Self::Enqueues, Happening::Enqueued(_))
-                | (Self::Acquires, Happening::Acquired(..))
-                | (Self::Releases, Happening::Released(_))
-                | (Self::Loses, Happening::Lost(_))
-                | (Self::Crashes, Happening::Crashed(_))
-                | (Self::Expires, Happening::Expired(..) | Happening::Dropped(..))
-                | (Self::Returns, Happening::Returned)
-        )
+        match self {
+            Self::Enqueues => matches!(what, Happening::Enqueued(_)),
+            Self::Acquires => matches!(what, Happening::Acquired(..)),
+            Self::Releases => matches!(what, Happening::Released(_)),
+            Self::Loses => matches!(what, Happening::Lost(_)),
+            Self::Crashes => matches!(what, Happening::Crashed(_)),
+            Self::Expires => matches!(what, Happening::Expired(..) | Happening::Dropped(..)),
+            Self::Returns => matches!(what, Happening::Returned),
+        }
     }
 }
 

@@ -1,7 +1,6 @@
 //! The terms of the cluster's leaders, and how soon one followed upon what was done to it.
 
 use std::collections::BTreeSet;
-use std::time::Duration;
 
 use super::samples::{Samples, Spread};
 use crate::domain::Term;
@@ -17,18 +16,12 @@ pub struct Reigns {
     /// When something was done last that can cost a leader.
     struck: Option<ClusterTime>,
     recoveries: Samples,
-    last: Option<Duration>,
 }
 
 impl Reigns {
     /// How long it took, from what was done to the cluster until somebody led a new term.
     pub fn recoveries(&self) -> Option<Spread> {
         self.recoveries.spread()
-    }
-
-    /// How long it took the last time.
-    pub const fn last_recovery(&self) -> Option<Duration> {
-        self.last
     }
 
     pub(super) fn elections(&self) -> usize {
@@ -58,7 +51,6 @@ impl Reigns {
         self.began(term);
         let is_new = self.led.insert(term);
         if is_new && let Some(struck) = self.struck.take_if(|struck| *struck <= at) {
-            self.last = Some(at.since(struck));
             self.recoveries.add(at.since(struck));
         }
         is_new
@@ -81,6 +73,8 @@ const fn costs_a_leader(fault: Fault) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::domain::raft::NodeId;
 
@@ -92,10 +86,12 @@ mod tests {
         reigns.struck(at(1_000), Fault::Kill(NodeId(1)));
         reigns.struck(at(1_500), Fault::Heal);
         assert!(!reigns.led(at(1_600), Term(1)));
-        assert_eq!(reigns.last_recovery(), None);
+        assert_eq!(reigns.recoveries(), None);
         assert!(reigns.led(at(2_200), Term(2)));
         assert!(reigns.led(at(9_000), Term(3)));
-        assert_eq!(reigns.last_recovery(), Some(Duration::from_millis(1_200)), "the third term came by itself");
+        let took = reigns.recoveries().map(|took| (took.p50, took.max));
+        let once = Duration::from_millis(1_200);
+        assert_eq!(took, Some((once, once)), "the third term came by itself");
         assert_eq!(reigns.elections(), 2, "it began in the first");
     }
 }

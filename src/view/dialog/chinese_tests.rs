@@ -108,5 +108,5 @@ fn a_key_without_a_lease() {
     cluster.put(first);
     cluster.press(":release /s/job\n", 80, 24);
     let text = drawn(&mut cluster, &[]);
-    assert!(text.contains("只有这样才能释放锁") && text.contains("将交给 c4"), "{text}");
+    assert!(text.contains("不删除它，锁就不会释放") && text.contains("将交给 c4"), "{text}");
 }

@@ -87,7 +87,7 @@ fn fencing<'a>(lock: &LockView<'_>, key: &KeyView<'a>, columns: usize, theme: &T
     if lock.layout() == Layout::KubernetesLease {
         let transitions = kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions);
         if let Some(transitions) = transitions {
-            let number = Span::raw(format!("{}  ", grouped(i64::from(transitions))));
+            let number = Span::raw(format!("{}  ", grouped(transitions)));
             all.push(Fact { label: say!("token"), text: vec![number, theme.span("= leaseTransitions", Role::Muted)] });
         }
         all.push(Fact { label: say!("key"), text: vec![name()] });

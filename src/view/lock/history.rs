@@ -37,11 +37,14 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, lock: &LockView<
     let theme = canvas.theme;
     let entries = entries(facts, lock);
     let told = entries.iter().filter(|(_, entry)| !matches!(entry, Entry::Mark(_) | Entry::End(_))).count();
-    let count = if told == 0 { String::new() } else { grouped(i64::try_from(told).unwrap_or(i64::MAX)) };
+    let count = if told == 0 { String::new() } else { grouped(told) };
     let panel =
         Panel::new(theme.span(say!("History"), Role::Title)).data(theme.span(count, Role::Muted)).focused(focused);
     let inner = panel.draw(canvas, area);
     canvas.hit_pane(area, Pane::History, inner.height, entries.len());
+    if inner.height == 0 {
+        return;
+    }
     if entries.is_empty() {
         let columns = inner.width.saturating_sub(1);
         canvas.text(inner.x + 1, inner.y, columns, say!("no change of hands seen yet"), Role::Muted);
@@ -204,7 +207,7 @@ fn end_words<'a>(rebuilt: &'a Rebuilt, theme: &Theme) -> Vec<Vec<Span<'a>>> {
     let forms = match rebuilt.state() {
         Rebuilding::Failed(why) => vec![say!("not read: {why}", why = sanitise(why)), say!("not read").to_owned()],
         _ if rebuilt.omitted() > 0 => {
-            let omitted = grouped(i64::try_from(rebuilt.omitted()).unwrap_or(i64::MAX));
+            let omitted = grouped(rebuilt.omitted());
             vec![say!("{omitted} older ones: lockscope history", omitted), say!("{omitted} older", omitted)]
         }
         Rebuilding::Reading(_) => vec![String::new()],

@@ -14,7 +14,7 @@ use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
 use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{
     Cut, cut_end, duration, escape, fit_bytes, grouped, named, quantity, sentence, split_at_width, width,
 };
@@ -69,7 +69,7 @@ impl Attention<'_> {
         let text = match alike {
             0 => evidence,
             _ => {
-                let count = grouped(i64::try_from(alike + 1).unwrap_or(i64::MAX));
+                let count = grouped(alike + 1);
                 say!("one of {count}: {evidence}", count, evidence)
             }
         };

@@ -16,7 +16,7 @@ use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
 use crate::{lang, say};
 
-/// The stretch of time a rate is told for.
+/// The stretch of time a rate is told for: so many changes in it are as many tenths a second.
 const RATE_OVER: Millis = Millis(10_000);
 
 /// The fewest columns a lock's name gets beside the client's.
@@ -168,7 +168,6 @@ pub const fn cause_word(cause: Cause) -> &'static str {
 /// How many changes a second there were lately: `+2.1/s`.
 fn rate(facts: &Facts, now: Timestamp) -> String {
     let start = now - RATE_OVER;
-    let count = facts.timeline.iter().rev().take_while(|happening| happening.at > start).count();
-    let tenths = count * 10 / 10;
+    let tenths = facts.timeline.iter().rev().take_while(|happening| happening.at > start).count();
     format!("+{}.{}/s", tenths / 10, tenths % 10)
 }

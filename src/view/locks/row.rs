@@ -164,7 +164,7 @@ fn token<'a>(lock: &LockView<'_>, key: &KeyView<'_>, theme: &Theme) -> Span<'a> 
         // One object for all holders: its create_revision tells nothing.
         Layout::KubernetesLease => {
             match kubernetes::Lease::parse(&key.entry().value).and_then(|lease| lease.transitions) {
-                Some(transitions) => theme.span(grouped(i64::from(transitions)), Role::Text),
+                Some(transitions) => theme.span(grouped(transitions), Role::Text),
                 None => theme.span("-", Role::Muted),
             }
         }
@@ -237,7 +237,7 @@ fn waiting<'a>(lock: &LockView<'_>, theme: &Theme) -> Span<'a> {
         layout if layout.has_queue() => {
             let count = lock.waiter_count();
             let role = if count == 0 { Role::Muted } else { Role::Text };
-            theme.span(grouped(i64::try_from(count).unwrap_or(i64::MAX)), role)
+            theme.span(grouped(count), role)
         }
         layout if layout.is_lock() => theme.span("?", Role::Muted),
         _ => theme.span("-", Role::Muted),

@@ -11,7 +11,7 @@ use crate::model::Play;
 use crate::model::ui::Ui;
 use crate::view::canvas::Canvas;
 use crate::view::client::{FEW, short};
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{duration, grouped};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
@@ -46,10 +46,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let clients = play.clients();
     let capacity = area.height.saturating_sub(3);
     let window = ui.play.clients.window(usize::from(capacity), clients.len());
-    let title = vec![
-        theme.span(say!("Clients"), Role::Title),
-        Span::raw(format!(" {}", grouped(i64::try_from(clients.len()).unwrap_or(i64::MAX)))),
-    ];
+    let title = vec![theme.span(say!("Clients"), Role::Title), Span::raw(format!(" {}", grouped(clients.len())))];
     let panel = Panel::new(Line::from(title))
         .data(theme.span(position(&window, clients.len()), Role::Muted))
         .focused(ui.focused() == Pane::Clients);

@@ -206,14 +206,14 @@ mod tests {
     fn evidence_is_said_in_chinese_with_its_values() {
         for (english, other) in [
             ("1 of 2 clients held it, 1 time in all; not client-2", "2 个客户端中 1 个持有过，共 1 次；client-2 没有"),
-            ("2 keys: 1 of clients that had crashed, 1 of others", "2 个键：崩溃的客户端 1 个，其他 1 个"),
+            ("2 keys: 1 of clients that had crashed, 1 of others", "2 个键：崩溃客户端的 1 个，其他客户端的 1 个"),
             (
                 "in term 2 n1 and n3 stood and got 1 to 1 votes; nobody won",
-                "任期 2：n1 和 n3 参选，得票 1 比 1；无人当选",
+                "任期 2：n1、n3 参选，得票 1 比 1；无人当选",
             ),
             (
                 "in term 7 n1 and n2 and n3 and n4 and n5 stood and got 1 to 1 to 1 to 1 to 1 votes; nobody won",
-                "任期 7：n1 和 n2 和 n3 和 n4 和 n5 参选，得票 1 比 1 比 1 比 1 比 1；无人当选",
+                "任期 7：n1、n2、n3、n4、n5 参选，得票 1 比 1 比 1 比 1 比 1；无人当选",
             ),
             ("1.40 each: 7 events for 5 handoffs of /demo/line", "每次 1.40：/demo/line 的 5 次交接有 7 个事件"),
             ("3 leaders in 4 terms", "4 个任期里选出 3 个领导者"),

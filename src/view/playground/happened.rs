@@ -9,7 +9,7 @@ use crate::model::Play;
 use crate::model::ui::Ui;
 use crate::say;
 use crate::view::canvas::Canvas;
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{cluster_clock, grouped};
 use crate::view::theme::Role;
 use crate::view::widget::panel::Panel;
@@ -25,7 +25,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, play: &Play, ui: &Ui) {
     let missed = play.missed();
     let data = match position(&window, happened.len()) {
         _ if missed > 0 => {
-            let missed = grouped(i64::try_from(missed).unwrap_or(i64::MAX));
+            let missed = grouped(missed);
             theme.span(say!("{missed} were not told", missed), Role::Warning)
         }
         place if place.is_empty() || ui.play.happened.picked().is_none() => {

@@ -21,7 +21,7 @@ use crate::model::ui::play::{LABEL, Span as Stretched};
 use crate::model::ui::{PlayUi, Ui};
 use crate::say;
 use crate::view::canvas::{Canvas, columns_of};
-use crate::view::leases::position;
+use crate::view::list::position;
 use crate::view::text::{cluster_clock, escape_text, lasting, quantity, width};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use super::expected::said;
 use crate::domain::play::Expected;
-use crate::input::action::{Blow, Deed, Look};
+use crate::input::action::{Blow, Look, NodeDeed};
 use crate::input::keymap::{BINDINGS, Context};
 use crate::input::{Action, Pane, Target};
 use crate::model::Play;
@@ -28,7 +28,7 @@ const KEYS: [(Action, &str, bool); 15] = [
     (Action::Client(Blow::Release), "release now", false),
     (Action::Join(1), "add a client", false),
     (Action::MoveLead, "move the leader", true),
-    (Action::Node(Deed::KillOrStart), "kill the leader", true),
+    (Action::Node(NodeDeed::KillOrStart), "kill the leader", true),
     (Action::Client(Blow::HoldLonger), "hold longer", false),
     (Action::Client(Blow::HoldShorter), "hold shorter", false),
     (Action::Join(10), "add ten", false),

@@ -28,7 +28,7 @@ const MOST: usize = 64;
 pub fn draw(canvas: &mut Canvas<'_>, area: Rect, picture: &RaftPicture, selected: Option<NodeId>, focused: bool) {
     let theme = canvas.theme;
     let glyphs = theme.glyphs;
-    let count = grouped(i64::try_from(picture.in_flight).unwrap_or(i64::MAX));
+    let count = grouped(picture.in_flight);
     let (call, reply, lost) = (glyphs.call, glyphs.reply, glyphs.lost);
     let data = say!("{call} call {reply} reply {lost} lost", call, reply, lost);
     // What the signs mean is worth more than how many there are.

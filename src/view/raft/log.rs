@@ -209,7 +209,7 @@ fn about<'a>(picture: &RaftPicture, index: RaftIndex, columns: usize, theme: &Th
         EntryKind::Members | EntryKind::Request => cell.what.clone(),
     };
     let committed = picture.nodes.iter().any(|node| index <= node.commit);
-    let number = grouped(i64::try_from(index.0).unwrap_or(i64::MAX));
+    let number = grouped(index.0);
     let head = say!("{index} of term {term}", index = number, term = cell.term);
     let nodes = raft::copies(picture, index, cell.term).map(|count| quantity(count, "node"));
     let state = match (committed, nodes) {

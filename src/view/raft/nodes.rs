@@ -85,7 +85,7 @@ fn leads<'a>(picture: &RaftPicture, theme: &Theme) -> Line<'a> {
 fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, theme: &Theme) -> Row<'a> {
     let (_, word, role) = words::role(node, theme);
     let dash = || Cell::span(theme.span("-", Role::Muted));
-    let index = |index: RaftIndex| Cell::new(number(index.0));
+    let index = |index: RaftIndex| Cell::new(grouped(index.0));
     let leader = raft::leader(picture);
     let progress = leader.and_then(|leader| leader.progress.iter().find(|of| of.node == node.id));
     let leads = leader.is_some_and(|leader| leader.id == node.id);
@@ -95,11 +95,11 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
         // What it has committed is what a real etcd tells.
         (Some(leader), _) if picture.told == Told::Status => {
             let lag = leader.commit.0.saturating_sub(node.commit.0);
-            [dash(), dash(), Cell::span(theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted }))]
+            [dash(), dash(), Cell::span(theme.span(grouped(lag), if lag > 0 { Role::Text } else { Role::Muted }))]
         }
         (Some(leader), Some(progress)) => {
             let lag = leader.last.0.saturating_sub(progress.matched.0);
-            let lagging = theme.span(number(lag), if lag > 0 { Role::Text } else { Role::Muted });
+            let lagging = theme.span(grouped(lag), if lag > 0 { Role::Text } else { Role::Muted });
             [index(progress.matched), index(progress.next), Cell::span(lagging)]
         }
         _ => [dash(), dash(), dash()],
@@ -116,7 +116,7 @@ fn row<'a>(picture: &RaftPicture, node: &NodePicture, selected: Option<NodeId>, 
     let mut cells = vec![
         Cell::new(words::name(node, theme)),
         Cell::Forms(forms),
-        Cell::new(number(node.term.0)),
+        Cell::new(grouped(node.term.0)),
         voted,
         matched,
         next,
@@ -156,10 +156,10 @@ fn facts<'a>(picture: &RaftPicture, columns: usize, theme: &Theme) -> Vec<Fact<'
     let lossy = if network.loss > 0 { Role::Warning } else { Role::Text };
     let (quorum, voters) = (raft::quorum(picture), raft::voters(picture));
     let mut facts =
-        vec![fact(say!("quorum"), say!("{quorum} of {voters}", quorum, voters)), fact(say!("commit"), number(commit))];
+        vec![fact(say!("quorum"), say!("{quorum} of {voters}", quorum, voters)), fact(say!("commit"), grouped(commit))];
     // A narrow table has no room for it, and the log shows how far each has committed.
     if columns >= 44 {
-        let applied: Vec<String> = picture.nodes.iter().map(|node| number(node.applied.0)).collect();
+        let applied: Vec<String> = picture.nodes.iter().map(|node| grouped(node.applied.0)).collect();
         facts.push(fact(say!("applied"), applied.join(" ")));
     }
     facts.push(fact(say!("heartbeat"), lasting(rules.heartbeat)));
@@ -272,10 +272,6 @@ fn range(from: std::time::Duration, to: std::time::Duration) -> String {
     } else {
         format!("{from}-{to}")
     }
-}
-
-fn number(number: u64) -> String {
-    grouped(i64::try_from(number).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

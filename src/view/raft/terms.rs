@@ -16,7 +16,8 @@ use crate::view::widget::table::{Cell, Column, Row, table};
 const COLUMNS: [Column; 5] = [
     Column::new("TERM").right(),
     Column::new("BEGAN").right().drop(1),
-    Column::new("LEADER").at_least(9),
+    // That nobody led is ten columns in Chinese.
+    Column::new("LEADER").at_least(10),
     Column::new("LED FOR").right().drop(2),
     Column::new("VOTES").at_least(8).fills(),
 ];
@@ -60,7 +61,7 @@ fn row<'a>(picture: &RaftPicture, record: &TermRecord, theme: &Theme) -> Row<'a>
         (None, _) => (theme.span(say!("nobody"), Role::Warning), theme.span("-", Role::Muted)),
     };
     let mut cells = vec![
-        Cell::new(grouped(i64::try_from(record.term.0).unwrap_or(i64::MAX))),
+        Cell::new(grouped(record.term.0)),
         Cell::new(cluster_clock(record.began)),
         Cell::span(leader),
         Cell::span(led),

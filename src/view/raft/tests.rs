@@ -286,7 +286,7 @@ fn nodes_entries_and_requests_can_be_clicked() {
     assert_eq!(hit("● n3 follower"), Some(Target::Node(NodeId(3))));
     assert_eq!(hit("▌★ n2    ·"), Some(Target::Node(NodeId(2))));
     assert_eq!(hit("put /demo/lock/96"), Some(Target::Request(sample::PUT)));
-    assert_eq!(hit("k kill"), Some(Target::Do(Action::Node(crate::input::action::Deed::KillOrStart))));
+    assert_eq!(hit("k kill"), Some(Target::Do(Action::Node(crate::input::action::NodeDeed::KillOrStart))));
     let (x, y) = shot.position("7┊ 7").unwrap();
     assert_eq!(shot.hits.at(x, y), Some(&Target::Entry(NodeId(2), RaftIndex(96))));
     let panes: Vec<Pane> = shot.hits.panes().iter().map(|(pane, _)| *pane).collect();

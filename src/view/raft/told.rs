@@ -41,7 +41,7 @@ fn draw_ring(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, list: &List<'_>
     let theme = canvas.theme;
     let cluster = &facts.cluster;
     let known = cluster.members();
-    let data = say!("term {term}", term = grouped(i64::try_from(cluster.term().0).unwrap_or(i64::MAX)));
+    let data = say!("term {term}", term = grouped(cluster.term().0));
     let inner =
         Panel::new(theme.span(say!("Cluster"), Role::Title)).data(theme.span(data, Role::Muted)).draw(canvas, area);
     let inner = Rect { x: inner.x + 1, width: inner.width.saturating_sub(2), ..inner };

@@ -122,9 +122,12 @@ pub fn back(text: &str, columns: usize) -> &str {
 
 /// What ends a part of a sentence and does not begin a line.
 const CLOSING: &str = "。，；：、？！）》」』”’";
+/// What begins a part of a sentence and does not end a line.
+const OPENING: &str = "（《「『“‘";
 
 /// Splits text behind so many columns: behind a space or beside a wide character, which is a word
-/// by itself. A word breaks only where it would not fit on a line of its own.
+/// by itself. A word breaks only where it would not fit on a line of its own; a number stays with
+/// the wide measure word behind it.
 pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     if width(text) <= columns {
         return (text, "");
@@ -133,8 +136,11 @@ pub fn split_at_width(text: &str, columns: usize) -> (&str, &str) {
     let may_end = |at: usize| {
         let next = text[at..].graphemes(true).next().unwrap_or_default();
         let last = text[..at].graphemes(true).next_back().unwrap_or_default();
-        let beside_wide = grapheme_width(last) > 1 || grapheme_width(next) > 1;
-        last == " " || beside_wide && next != " " && !CLOSING.contains(next)
+        let is_wide = |grapheme: &str| grapheme_width(grapheme) > 1;
+        if last == " " {
+            return !(is_wide(next) && text[..at].trim_end().ends_with(|char: char| char.is_ascii_digit()));
+        }
+        (is_wide(last) || is_wide(next)) && next != " " && !CLOSING.contains(next) && !OPENING.contains(last)
     };
     let ends = fits.grapheme_indices(true).map(|(at, _)| at).chain([fits.len()]);
     let at = ends.rev().take_while(|&at| at > 0).find(|&at| may_end(at));
@@ -164,6 +170,8 @@ mod tests {
         assert_eq!(split_at_width("锁交给下一个。它的键", 12), ("锁交给下一", "个。它的键"));
         assert_eq!(split_at_width("锁交给 client-2 持有", 12), ("锁交给 ", "client-2 持有"));
         assert_eq!(split_at_width("锁在 5 s 后交给下一个客户端", 18), ("锁在 5 s 后交给下", "一个客户端"));
+        assert_eq!(split_at_width("阻塞 12 个等待者", 9), ("阻塞 ", "12 个等待者"), "a number and its measure word");
+        assert_eq!(split_at_width("已释放（共 3 次）", 8), ("已释放", "（共 3 次）"));
         assert_eq!(split_at_width("one two three", 9), ("one two ", "three"));
         assert_eq!(split_at_width("so nothing", 9), ("so ", "nothing"), "a word that fits on the next line");
         assert_eq!(split_at_width("of abcdefghijkl", 9), ("of abcdef", "ghijkl"), "a word that fits nowhere");

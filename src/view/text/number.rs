@@ -13,8 +13,10 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// Digits in groups of three: `84,213`.
-pub fn grouped(number: i64) -> String {
+/// Digits in groups of three: `84,213`. What is larger than any number of etcd's is told as the
+/// largest of these.
+pub fn grouped(number: impl TryInto<i64>) -> String {
+    let number = number.try_into().unwrap_or(i64::MAX);
     let digits = number.unsigned_abs().to_string();
     let mut out = String::with_capacity(digits.len() + digits.len() / 3 + 1);
     if number < 0 {
@@ -31,7 +33,7 @@ pub fn grouped(number: i64) -> String {
 
 /// A number with its noun: `1 waiter`, `9 waiters`, `1,204 keys`, `0 entries`.
 pub fn quantity(number: usize, noun: &'static str) -> String {
-    lang::counted(&grouped(i64::try_from(number).unwrap_or(i64::MAX)), noun, number as u64)
+    lang::counted(&grouped(number), noun, number as u64)
 }
 
 /// A length of time in at most six columns (until 100 days): `40ms`, `0.4s`, `42s`, `2m14s`, `18m`,

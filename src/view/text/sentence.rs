@@ -48,9 +48,10 @@ fn said(value: &Value) -> Cow<'_, str> {
             named.extend(keys.first().map(|key| escape(key)));
             named.join(" -> ").into()
         }
+        Value::List(values) => values.iter().map(said).collect::<Vec<_>>().join(say!(", ")).into(),
         Value::Lease(lease) => lease.to_string().into(),
         Value::Revision(revision) => grouped(revision.0).into(),
-        Value::Term(term) => grouped(i64::try_from(term.0).unwrap_or(i64::MAX)).into(),
+        Value::Term(term) => grouped(term.0).into(),
         Value::Length(length) => duration(whole(*length)).into(),
         Value::Count(number, noun) => quantity(*number, noun).into(),
         Value::Number(number) => grouped(*number).into(),
@@ -74,23 +75,28 @@ pub fn command(sentence: &Sentence) -> String {
         .pieces()
         .map(|piece| match piece {
             Piece::Words(words) => Cow::Borrowed(words),
-            Piece::Value(value) => match value {
-                Value::Key(key) => quoted(key).into(),
-                Value::Keys(keys) | Value::Circle(keys) => {
-                    keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
-                }
-                Value::Text(text) => quoted(text.as_bytes()).into(),
-                Value::Revision(revision) => revision.0.to_string().into(),
-                Value::Term(term) => term.0.to_string().into(),
-                Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
-                Value::Count(number, _) => number.to_string().into(),
-                Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
-                Value::Word(word) => Cow::Borrowed(*word),
-                Value::Sentence(part) => command(part).into(),
-                Value::Length(_) | Value::Lease(_) => said(value),
-            },
+            Piece::Value(value) => typed(value),
         })
         .collect()
+}
+
+fn typed(value: &Value) -> Cow<'_, str> {
+    match value {
+        Value::Key(key) => quoted(key).into(),
+        Value::Keys(keys) | Value::Circle(keys) => {
+            keys.iter().map(|key| quoted(key)).collect::<Vec<_>>().join(" ").into()
+        }
+        Value::List(values) => values.iter().map(typed).collect::<Vec<_>>().join(" ").into(),
+        Value::Text(text) => quoted(text.as_bytes()).into(),
+        Value::Revision(revision) => revision.0.to_string().into(),
+        Value::Term(term) => term.0.to_string().into(),
+        Value::Number(number) | Value::Bytes(number) => number.to_string().into(),
+        Value::Count(number, _) => number.to_string().into(),
+        Value::Variables(set) => variables(set, |value| quoted(value.as_bytes())).into(),
+        Value::Word(word) => Cow::Borrowed(*word),
+        Value::Sentence(part) => command(part).into(),
+        Value::Length(_) | Value::Lease(_) => said(value),
+    }
 }
 
 /// Variables as they stand before a command, with a space behind each.
@@ -141,9 +147,22 @@ mod tests {
             .with("locks", Value::Circle(keys));
         assert_eq!(sentence(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
         lang::within(Lang::Chinese, || {
-            assert_eq!(sentence(&circle), "5 个客户端互相等成一圈：a -> b -> c -> 还有 2 -> a");
+            assert_eq!(sentence(&circle), "5 个客户端循环等待：a -> b -> c -> 还有 2 -> a");
             assert_eq!(in_english(&circle), "5 clients wait in a circle: a -> b -> c -> 2 more -> a");
         });
+    }
+
+    #[test]
+    fn a_list_has_the_commas_of_who_reads_it() {
+        let runs = |member: &str, version: &str| {
+            let said = Sentence::new("{member} runs {version}");
+            said.with("member", member.to_owned()).with("version", version.to_owned()).into()
+        };
+        let said = Sentence::new("{versions}: too far apart")
+            .with("versions", Value::List(vec![runs("a", "3.4.23"), runs("b\x1b", "3.6.1")]));
+        assert_eq!(said.to_string(), "a runs 3.4.23, b\x1b runs 3.6.1: too far apart");
+        assert_eq!(sentence(&said), r"a runs 3.4.23, b\x1b runs 3.6.1: too far apart");
+        lang::within(Lang::Chinese, || assert_eq!(sentence(&said), r"a 是 3.4.23、b\x1b 是 3.6.1：相差太大"));
     }
 
     #[test]

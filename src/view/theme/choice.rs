@@ -64,10 +64,8 @@ impl Environment<'_> {
 /// What a theme is chosen from, strongest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Choice<'a> {
-    /// `--theme`.
-    pub flag: Option<&'a str>,
-    /// `theme` of the configuration file.
-    pub config: Option<&'a str>,
+    /// The theme that the settings name: a flag, a variable or the configuration file.
+    pub named: Option<&'a str>,
     /// `NO_COLOR`; set and not empty means no colour.
     pub no_color: Option<&'a str>,
     /// What the terminal said its background is, if it answered.
@@ -75,13 +73,13 @@ pub struct Choice<'a> {
 }
 
 impl Choice<'_> {
-    /// The palette: flag, configuration, `NO_COLOR`, background, dark. Names are looked up
+    /// The palette: settings, `NO_COLOR`, background, dark. Names are looked up
     /// among `user` first, so that a user's `dark` replaces ours.
     ///
     /// # Errors
     /// When a name is asked for that no theme has.
     pub fn palette(&self, user: &[Palette]) -> Result<Palette, ThemeError> {
-        if let Some(name) = self.flag.or(self.config) {
+        if let Some(name) = self.named {
             return Palette::find(name, user);
         }
         if self.no_color.is_some_and(|value| !value.is_empty()) {
@@ -124,20 +122,14 @@ mod tests {
     }
 
     #[test]
-    fn flag_beats_config_beats_no_color_beats_background() {
-        let all = Choice {
-            flag: Some("nord"),
-            config: Some("gruvbox"),
-            no_color: Some("1"),
-            background: Some(Ground::Light),
-        };
+    fn settings_beat_no_color_which_beats_the_background() {
+        let all = Choice { named: Some("nord"), no_color: Some("1"), background: Some(Ground::Light) };
         let name = |choice: Choice<'_>| choice.palette(&[]).unwrap().name().to_owned();
         assert_eq!(name(all), "nord");
-        assert_eq!(name(Choice { flag: None, ..all }), "gruvbox");
-        assert_eq!(name(Choice { flag: None, config: None, ..all }), "mono");
-        assert_eq!(name(Choice { flag: None, config: None, no_color: Some(""), ..all }), "light");
+        assert_eq!(name(Choice { named: None, ..all }), "mono");
+        assert_eq!(name(Choice { named: None, no_color: Some(""), ..all }), "light");
         assert_eq!(name(Choice::default()), "dark");
-        let unknown = Choice { flag: Some("drak"), ..Choice::default() }.palette(&[]).unwrap_err().to_string();
+        let unknown = Choice { named: Some("drak"), ..Choice::default() }.palette(&[]).unwrap_err().to_string();
         assert!(unknown.contains("\"drak\"") && unknown.contains("dark, light"), "{unknown}");
     }
 

@@ -12,6 +12,7 @@ use thiserror::Error;
 
 use super::colour::Colour;
 use super::{Depth, Role};
+use crate::domain::line_and_column;
 
 /// The embedded themes, in the order in which `t` goes through them.
 const BUILTIN: [(&str, &str); 8] = [
@@ -292,13 +293,6 @@ impl Weight {
             Self::Reversed => Modifier::REVERSED,
         }
     }
-}
-
-/// The line and the column, both from 1, of a byte offset.
-fn line_and_column(text: &str, at: usize) -> (usize, usize) {
-    let before = &text[..text.floor_char_boundary(at.min(text.len()))];
-    let line_start = before.rfind('\n').map_or(0, |newline| newline + 1);
-    (before.matches('\n').count() + 1, before[line_start..].chars().count() + 1)
 }
 
 #[cfg(test)]

@@ -176,7 +176,7 @@ fn sentence(picture: &RaftPicture, step: &TraceStep, has: &mut Has) -> (String, 
         Waypoint::Answered { ok: false } => return (say!("the client is told that it failed").into(), Role::Error),
         Waypoint::WatchersTold { watches } => match watches {
             1 => say!("1 watch told what changed").to_owned(),
-            count => say!("{count} watches told what changed", count = grouped(i64::from(count))),
+            count => say!("{count} watches told what changed", count = grouped(count)),
         },
         Waypoint::Confirmed => say!("{node} still leads: it may be read", node),
     };

@@ -6,11 +6,10 @@ use std::time::Duration;
 
 use clap::Args;
 
+use crate::cli::exit::{Exit, Failure};
 use crate::domain::raft::{Fault, Rules, Speed};
 use crate::embedded;
 use crate::server::{Options, StartError};
-
-use super::exit::{Exit, Failure};
 
 /// How to start an embedded cluster.
 #[derive(Args, Clone, Debug)]
