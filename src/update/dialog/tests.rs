@@ -483,8 +483,8 @@ fn where_writes_are_taken_away_the_dialog_is_a_preview() {
         world.keys(keys);
         tell(&mut world, vec![]);
         assert_eq!(dialog(&world).forbidden.as_deref(), Some("--read-only"), "{keys}");
-        let word = dialog(&world).word().to_owned();
-        world.input(Input::Paste(word));
+        let typed = dialog(&world).word().to_owned();
+        world.input(Input::Paste(typed));
         assert!(dialog(&world).line.text().is_empty(), "nothing can be typed: {keys}");
         assert_eq!(world.keys("<Enter>"), [], "{keys}");
         assert!(world.model.ui.dialog.is_none(), "and Enter leaves: {keys}");

@@ -66,12 +66,10 @@ impl Attention<'_> {
     /// The line of a case.
     fn note(&self, (Case { subject, codes, alike, .. }, worst): (&Case, &Finding)) -> Note {
         let evidence = evidence(worst, self.facts);
-        let text = match alike {
-            0 => evidence,
-            _ => {
-                let count = grouped(alike + 1);
-                say!("one of {count}: {evidence}", count, evidence)
-            }
+        let text = if *alike == 0 {
+            evidence
+        } else {
+            say!("one of {count}: {evidence}", count = grouped(alike + 1), evidence)
         };
         Note {
             severity: worst.severity,

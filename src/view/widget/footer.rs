@@ -146,7 +146,7 @@ mod tests {
     #[test]
     fn ascii_hints_are_ascii() {
         let shot = Screenshot::of(100, 1, &ascii(), |canvas| {
-            footer(canvas, Rect::new(0, 0, 100, 1), &LOCKS, Offer::default())
+            footer(canvas, Rect::new(0, 0, 100, 1), &LOCKS, Offer::default());
         });
         assert!(shot.text().is_ascii() && shot.text().contains("Up/Down move"), "{}", shot.text());
     }
