@@ -43,7 +43,7 @@ pub use cluster::{Behind, Cluster, LeaderChange, MemberFacts, Role};
 pub use facts::{Facts, Lead};
 pub use findings::{Diagnosis, Finding, Severity};
 pub use handoffs::{Handoff, Handoffs, Turn};
-pub use lease::{Renewal, TtlState};
+pub use lease::{Renewal, Stale, TtlState};
 pub use link::Link;
 pub use lock::{Hold, LockIx, LockState, Since};
 pub use look::{KeyView, LeaseView, LockView, Waiter};

@@ -247,7 +247,7 @@ async fn show(
         mouse: config.display.mouse,
         context: config.context.clone(),
         endpoints_from: config.endpoints_from.clone(),
-        read_only: config.read_only.is_some() || replay.is_some(),
+        read_only: config.read_only.clone(),
         reach: config.connection.etcdctl_variables(),
         given: config.reach.clone(),
         reduce_motion: config.display.reduce_motion,

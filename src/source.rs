@@ -49,7 +49,7 @@ use crate::port::pool::Failed;
 pub use handle::{Handle, Wires};
 pub use live::{Asked, run};
 pub use members::alarms;
-pub use oneshot::{Polled, connect, poll_leases, poll_members, snapshot};
+pub use oneshot::{Polled, connect, follow, poll_leases, poll_members, snapshot};
 pub use past::{Ask, WantedPast, read_past};
 
 /// What to watch.

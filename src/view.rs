@@ -115,7 +115,7 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         }
         _ => header::draw_status(canvas, chrome.status, model, oldest),
     }
-    footer::footer(canvas, chrome.footer, model.contexts());
+    footer::footer(canvas, chrome.footer, model.contexts(), offer(model));
     match &model.ui.layer {
         Layer::None => {}
         Layer::Help { filter } => {
@@ -126,6 +126,14 @@ fn draw_on(canvas: &mut Canvas<'_>, model: &Model) {
         }
         Layer::Copy => prompt::draw_choices(canvas, chrome.body, say!("Copy"), model.contexts()),
     }
+}
+
+/// What the footer says of writes.
+fn offer(model: &Model) -> footer::Offer {
+    let key = model.ui.acted_on(model.shown()).map(|(_, key)| key);
+    let selects = matches!(model.ui.screen, Screen::Locks | Screen::Lock);
+    let leaseless = selects && key.is_some_and(|key| key.lease().is_none());
+    footer::Offer { read_only: model.ui.read_only.is_some(), leaseless }
 }
 
 /// Whether clients play here, or are about to.

@@ -16,7 +16,7 @@ use tracing::debug;
 
 use super::exit::{Exit, Failure, say};
 use crate::config::{Config, Tls};
-use crate::domain::{ClusterId, KeyRange, KeyValue, Timestamp};
+use crate::domain::{ClusterId, Key, KeyRange, KeyValue, Timestamp};
 use crate::event::{Event, ListPage, Observation, Stamped};
 use crate::model::{Facts, Model, Ui};
 use crate::port::pool::Connected;
@@ -214,6 +214,16 @@ impl Reading {
         let found = keys.first().cloned();
         self.take(Observation::Listed(ListPage { range, revision, keys, first: true, last: true }));
         Ok(found)
+    }
+
+    /// Reads where these keys of leases are, as far as that may be read. They only tell more of a lock
+    /// that is known already, so when it fails the rest has to do.
+    pub async fn follow(&mut self, keys: &[Key]) {
+        let Self { clock, connected, model, .. } = self;
+        if let Err(error) = source::follow(connected, keys, clock, &mut |observed| feed(model, observed)).await {
+            debug!(%error, "where leases lead was not read");
+        }
+        self.pass_time();
     }
 
     /// Puts what was learnt in another way in the place of what is known.

@@ -73,6 +73,10 @@ pub async fn run(args: &ShowArgs, config: &Config, to: &mut impl Write) -> Resul
     };
     let mut told = KeysOfLeases::new();
     reading.poll_with_keys(&asked, &mut told).await;
+    if config.prefixes.is_empty() {
+        let beyond: Vec<Key> = unread(reading.facts(), told.values().flatten()).cloned().collect();
+        reading.follow(&beyond).await;
+    }
     // Polls do not take locks away.
     let Some(lock) = reading.facts().lock_named(name) else { return Err(not_found(reading.facts(), name)) };
     let diagnosis = Diagnosis::of(reading.facts(), &runtime::thresholds(&config.findings).at_one_look());
@@ -142,6 +146,18 @@ pub async fn read(reading: &mut Reading, config: &Config, given: &Given) -> Resu
     }
     reading.list(&Watching::Discover).await?;
     Ok(denied)
+}
+
+/// Those of the keys that were not read.
+fn unread<'a>(facts: &Facts, keys: impl Iterator<Item = &'a Key>) -> impl Iterator<Item = &'a Key> {
+    keys.filter(|key| facts.key(key.as_bytes()).is_none())
+}
+
+/// The verdict on a lock, which knows of keys that only the holder's lease tells of.
+fn judged(facts: &Facts, lock: LockView<'_>, told: &KeysOfLeases) -> String {
+    let keys = lock.holder().and_then(|holder| told.get(&holder.lease()));
+    let unread = unread(facts, keys.into_iter().flatten()).count();
+    verdict(&model::verdict::with_unread(facts, &lock, unread))
 }
 
 /// Why the lock cannot be shown: it may not be read, which says nothing about whether it is
@@ -248,7 +264,8 @@ fn print(
         let graph = tree.then(|| WaitFor::of(facts));
         let only = graph.as_ref().map(|graph| graph.around(lock));
         let tree = graph.as_ref().map(|graph| json::Tree { facts, graph, only: only.as_deref(), style });
-        return Ok(json::write(&json::Show { facts, lock, diagnosis, lease_keys, tree, style }, to)?);
+        let verdict = judged(facts, lock, told);
+        return Ok(json::write(&json::Show { facts, lock, diagnosis, verdict, lease_keys, tree, style }, to)?);
     }
     let summary = [
         table::name(lock.name(), style),
@@ -267,7 +284,7 @@ fn print(
     let rest =
         others.iter().flat_map(|(lease, keys)| keys.iter().map(|key| [table::lease(*lease), table::text(key, style)]));
     let rest = rest.take(most);
-    let verdict = verdict(&model::verdict(facts, &lock));
+    let verdict = judged(facts, lock, told);
     if format == Format::Simple {
         // The first word of a line says what the line is, so that one grep finds each kind.
         table::line(&with_kind("lock", summary), to)?;
@@ -372,7 +389,8 @@ mod tests {
         let document: Value = serde_json::from_str(&shown(&model, b"/a", &told, Format::Json)).unwrap();
         assert_eq!(document["lock"]["name"], "/a");
         assert_eq!(document["lock"]["holder"]["token"], 5);
-        let verdict = "held: the time of its lease was not asked; nobody waits; the lease also holds 1 other lock";
+        let verdict = "held: the time of its lease was not asked; nobody waits; the lease also holds 1 other lock; \
+                       the lease has 1 key more that was not read";
         assert_eq!(document["verdict"], verdict);
         let expected = json!([{"lease": "694d82254d5fa305", "keys": ["/b/694d82254d5fa305", "/far"]}]);
         assert_eq!(document["lease_keys"], expected);

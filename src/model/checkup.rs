@@ -74,6 +74,8 @@ impl Checkup {
         self.thresholds?;
         match self.made {
             None => Some(Timestamp(0)),
+            // What was found in a part of the list was for the meantime.
+            Some(_) if facts.link.listed && !self.diagnosis.is_whole() => Some(Timestamp(0)),
             Some(made) if made.facts == facts.version() => None,
             Some(made) => Some(made.at + pause(facts)),
         }
@@ -106,4 +108,30 @@ impl Checkup {
 fn pause(facts: &Facts) -> Millis {
     let locks = i64::try_from(facts.lock_count()).unwrap_or(i64::MAX);
     Millis(PAUSE.0 + locks / LOCKS_A_MILLI)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::domain::{KeyRange, Revision};
+    use crate::event::{Event, LinkState, ListPage, Observation, Stamped};
+    use crate::model::{Model, Ui};
+    use crate::update::update;
+
+    #[test]
+    fn the_first_diagnosis_of_a_complete_list_does_not_wait() {
+        let mut model = Model::new(Facts::new(200), Ui::default());
+        let at = Timestamp(1_000);
+        let observe = |model: &mut Model, what| update(model, Event::Observed(Stamped { at, what }));
+        observe(&mut model, Observation::Link(LinkState::Live { endpoint: "http://a:1".into() }));
+        observe(&mut model, Observation::Scope(vec![KeyRange::prefix(b"")]));
+        update(&mut model, Event::Tick(at));
+        assert!(!model.diagnosis().is_whole(), "nothing was read");
+        let (range, keys) = (KeyRange::prefix(b""), Vec::new());
+        let page = ListPage { range, revision: Revision(1), keys, first: true, last: true };
+        observe(&mut model, Observation::Listed(page));
+        assert_eq!(model.ui.checkup.due(model.shown()), Some(Timestamp(0)));
+        update(&mut model, Event::Tick(at + Millis(1)));
+        assert!(model.diagnosis().is_whole());
+    }
 }

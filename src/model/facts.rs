@@ -63,6 +63,8 @@ pub struct Facts {
     /// Which leases are asked when.
     pub(super) plan: PollPlan,
     pub(super) now: Timestamp,
+    /// When the cluster told something last.
+    pub(super) heard: Timestamp,
     pub(super) version: u64,
     pub(super) keys_version: u64,
     pub(super) keys: Keyspace,
@@ -138,6 +140,17 @@ impl Facts {
     /// The time of the newest event or tick.
     pub const fn now(&self) -> Timestamp {
         self.now
+    }
+
+    /// Up to when the cluster told what is known: now, and while nothing of it can be reached the time
+    /// at which it was heard of last. What lasts, lasts as long as that for all anybody knows.
+    pub fn told_until(&self) -> Timestamp {
+        if self.link.lost_since.is_some() { self.heard.min(self.now) } else { self.now }
+    }
+
+    /// Notes that the cluster told something at this time.
+    pub(crate) fn hear(&mut self, at: Timestamp) {
+        self.heard = self.heard.max(at);
     }
 
     /// A number that grows with every change of what is known, apart from how fast members

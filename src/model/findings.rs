@@ -278,6 +278,8 @@ pub struct Diagnosis {
     naming: Vec<usize>,
     /// Whether something is among them that is over and can be taken away.
     passing: bool,
+    /// Whether all that is watched was read by then.
+    whole: bool,
 }
 
 impl Diagnosis {
@@ -312,7 +314,7 @@ impl Diagnosis {
         let cases = subject::cases(&findings);
         let naming = subject::naming(&findings, &cases);
         let passing = findings.iter().any(Finding::is_of_the_past);
-        Self { findings, of_lock, cases, naming, passing }
+        Self { findings, of_lock, cases, naming, passing, whole: facts.link.listed }
     }
 
     /// All findings, the worst first.
@@ -328,6 +330,12 @@ impl Diagnosis {
     /// Whether something is among them that is over and can be taken away.
     pub const fn is_passing(&self) -> bool {
         self.passing
+    }
+
+    /// Whether all that is watched had been read when it was made: before that, finding nothing means
+    /// nothing.
+    pub const fn is_whole(&self) -> bool {
+        self.whole
     }
 
     /// How many things they are about.

@@ -16,7 +16,7 @@ use super::lock::{LockIx, Since};
 use super::tails::Tails;
 
 use course::FOREVER;
-pub use course::{Course, Renewal, TtlState};
+pub use course::{Course, Renewal, Stale, TtlState};
 
 /// How long a lease without keys is kept when nobody lists it, and how many of them.
 const IDLE: Millis = Millis(60_000);
@@ -96,6 +96,11 @@ impl Leases {
     /// Whether it is kept alive.
     pub fn renewal(&self, id: LeaseId, now: Timestamp) -> Renewal {
         self.course(id).map_or(Renewal::Unknown, |course| course.renewal(now))
+    }
+
+    /// What the last poll showed, where that is too old to say something of now.
+    pub fn stale(&self, id: LeaseId, now: Timestamp) -> Option<Stale> {
+        self.course(id)?.stale(now)
     }
 
     /// When its time is up by the last poll.
@@ -434,6 +439,20 @@ mod tests {
         poll(&mut leases, 1_000, 3, 60, 29);
         assert!(matches!(leases.renewal(L, Timestamp(20_000)), Renewal::NotRenewed { .. }));
         assert_eq!(leases.renewal(L, Timestamp(22_000)), Renewal::Unknown);
+    }
+
+    #[test]
+    fn who_was_alive_at_an_old_poll_is_not_called_alive_now() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 15, 10);
+        poll(&mut leases, 1_000, 3, 15, 14);
+        assert_eq!((leases.renewal(L, Timestamp(11_000)), leases.stale(L, Timestamp(11_000))), {
+            (Renewal::Renewed { ago: Millis(11_000) }, None)
+        });
+        assert_eq!(leases.renewal(L, Timestamp(26_000)), Renewal::Unknown);
+        let stale = leases.stale(L, Timestamp(26_000)).unwrap();
+        assert_eq!((stale.asked, stale.renewal), (Millis(25_000), Renewal::Renewed { ago: Millis(1_000) }));
+        assert_eq!(stale.ttl.remaining(), Some(Millis(14_000)));
     }
 
     #[test]

@@ -10,11 +10,11 @@ use crate::layout::{Family, Layout, Recognised, Shape, has_member_form, is_surmi
 use super::facts::{Facts, LISTED_FREE};
 use super::group::{Group, Place};
 use super::keyspace::Entry;
-use super::lease::{Renewal, TtlState};
+use super::lease::{Renewal, Stale, TtlState};
 use super::lock::{Handovers, History, Hold, Lock, LockIx, LockState, Made, Since};
 
 /// From more keys than this on, what each key of a lease does is not looked up for a frame.
-const LARGE_LEASE: usize = 1_000;
+pub(super) const LARGE_LEASE: usize = 1_000;
 
 /// A lock, an election, or another group of leased keys.
 #[derive(Clone, Copy)]
@@ -271,6 +271,11 @@ impl<'a> LockView<'a> {
         self.facts.now()
     }
 
+    /// Up to when the cluster told what is known of it.
+    pub fn told_until(&self) -> Timestamp {
+        self.facts.told_until()
+    }
+
     /// The key that it is, where it is one key: that of a Kubernetes lease is there also while
     /// nobody holds it.
     pub fn key(&self) -> Option<KeyView<'a>> {
@@ -356,6 +361,18 @@ impl<'a> KeyView<'a> {
         self.facts.leases().renewal(self.entry.lease, self.facts.now())
     }
 
+    /// Whether its lease was kept alive when it was asked last, however long ago that is. Keys of
+    /// leases that end go, so whoever was alive then and has its key is, while the cluster is heard.
+    pub fn was_alive(&self) -> bool {
+        let asked = self.facts.leases().polled_at(self.entry.lease);
+        asked.is_some_and(|at| matches!(self.facts.leases().renewal(self.entry.lease, at), Renewal::Renewed { .. }))
+    }
+
+    /// What the last poll of its lease showed, where that says nothing of now.
+    pub fn stale(&self) -> Option<Stale> {
+        self.facts.leases().stale(self.entry.lease, self.facts.now())
+    }
+
     /// Whether its lease was ever seen to be renewed.
     pub fn was_renewed(&self) -> bool {
         self.facts.leases().was_renewed(self.entry.lease)
@@ -426,6 +443,11 @@ impl<'a> LeaseView<'a> {
     /// Whether it is kept alive.
     pub fn renewal(&self) -> Renewal {
         self.facts.leases().renewal(self.id, self.facts.now())
+    }
+
+    /// What the last poll of it showed, where that says nothing of now.
+    pub fn stale(&self) -> Option<Stale> {
+        self.facts.leases().stale(self.id, self.facts.now())
     }
 
     /// How many known keys hang on it. Unlike the keys themselves, which have to be sorted,

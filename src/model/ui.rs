@@ -119,8 +119,8 @@ pub struct Ui {
     pub context: Option<String>,
     /// What names other endpoints than that context's, if something does.
     pub endpoints_from: Option<String>,
-    /// Whether writes are taken away, which the header says.
-    pub read_only: bool,
+    /// What takes writes away, which the header says; `None` while they are not.
+    pub read_only: Option<String>,
     /// Whether nothing moves that need not.
     pub reduce_motion: bool,
     /// The language that narrations are read in.
@@ -202,6 +202,19 @@ impl Ui {
     /// The key that is selected in the queue of the lock that details are shown of.
     pub fn selected_key<'a>(&self, facts: &'a Facts) -> Option<KeyView<'a>> {
         queue(&self.shown_lock(facts)?).nth(self.queue.index())
+    }
+
+    /// The lock and the key that are acted on: on the list of locks the holder's, unless one was gone
+    /// to in the queue beside it; on the screen of waits the key that stands in a queue.
+    pub fn acted_on<'a>(&self, facts: &'a Facts) -> Option<(LockView<'a>, KeyView<'a>)> {
+        if self.screen == Screen::Waits {
+            let key = facts.key(self.waits.selected()?.stands.as_ref()?)?;
+            return Some((facts.lock_of(key.entry())?, key));
+        }
+        let lock = self.shown_lock(facts)?;
+        let in_queue = self.screen == Screen::Lock || self.focused() == Pane::Queue;
+        let key = if in_queue { self.selected_key(facts) } else { lock.holder() }?;
+        Some((lock, key))
     }
 
     /// The lease that is selected in the list.

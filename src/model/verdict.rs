@@ -7,11 +7,17 @@ use crate::domain::{LeaseId, Millis, Sentence, Value};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
 
-use super::{Cause, Facts, KeyView, LockView, Renewal, TtlState};
+use super::look::LARGE_LEASE;
+use super::{Cause, Facts, KeyView, LockView, Renewal, Stale, TtlState};
 
 /// The clauses of the verdict on a lock, to be read with semicolons between them; where there is
 /// no room for all, the last ones can be left out first.
 pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
+    with_unread(facts, lock, 0)
+}
+
+/// The same, where the holder's lease told of so many keys more that were not read.
+pub fn with_unread(facts: &Facts, lock: &LockView<'_>, unread: usize) -> Vec<Sentence> {
     if !lock.layout().is_lock() {
         return vec![
             Sentence::new("no lock: {keys}, each there as long as its lease")
@@ -22,7 +28,7 @@ pub fn verdict(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
     let mut clauses = held(facts, lock, &holder);
     clauses.extend(others_who_hold(lock));
     clauses.extend(waiting(lock, &holder));
-    clauses.extend(same_lease(facts, lock, &holder));
+    clauses.extend(same_lease(facts, lock, &holder, unread));
     clauses.extend(named(lock, &holder));
     clauses
 }
@@ -49,10 +55,11 @@ fn free(facts: &Facts, lock: &LockView<'_>) -> Vec<Sentence> {
 /// For how long it is held, by whom, and how that can end.
 fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
     let since = lock.held_since().unwrap_or(holder.since());
-    let length = facts.now().since(since.at);
+    let length = facts.told_until().since(since.at);
+    let is_heard = facts.told_until() == facts.now();
     let for_how_long = |length: Millis| {
-        // Who came later than the holder knows the least it can be.
-        let words = if since.exact { "held for {held}" } else { "held for at least {held}" };
+        // Who came later than the holder, or hears nothing more, knows the least it can be.
+        let words = if since.exact && is_heard { "held for {held}" } else { "held for at least {held}" };
         Sentence::new(words).with("held", length)
     };
     let length = (since.exact || length >= Millis::from_secs(1)).then_some(length);
@@ -73,6 +80,9 @@ fn held(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentenc
 
 /// How a hold on a lease can end; how long it has been is put in for `hold`.
 fn ending(facts: &Facts, holder: &KeyView<'_>) -> Sentence {
+    if let Some(stale) = holder.stale() {
+        return last_seen(stale);
+    }
     match (holder.ttl(), holder.renewal()) {
         (TtlState::Live { remaining, .. }, Renewal::Renewed { ago }) => {
             Sentence::new("{hold} by a live client: lease {remaining}, renewed {renewed} ago")
@@ -100,6 +110,25 @@ fn ending(facts: &Facts, holder: &KeyView<'_>) -> Sentence {
         (TtlState::Unpolled | TtlState::NoLease, _) => Sentence::new("{hold}: the time of its lease was not asked"),
         (TtlState::Unknown, _) => Sentence::new("{hold}: a new leader does not know the time of its lease yet"),
     }
+}
+
+/// What was seen of its lease last, when that is too long ago to say how the hold can end.
+fn last_seen(Stale { asked, ttl, renewal }: Stale) -> Sentence {
+    let words = match (ttl, renewal) {
+        (TtlState::Overdue { .. }, _) => {
+            "{hold} on a lease that was overdue when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::Renewed { .. }) => {
+            "{hold} by a client that was alive when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::NotRenewed { .. }) => {
+            "{hold} by a client that had stopped renewing when last asked {asked} ago; what is now is not known"
+        }
+        (_, Renewal::Unknown) => {
+            "{hold}: its lease had {remaining} when last asked {asked} ago; what is now is not known"
+        }
+    };
+    Sentence::new(words).with("remaining", ttl.remaining().unwrap_or_default()).with("asked", asked)
 }
 
 /// The name that the holder's value gives its client.
@@ -180,12 +209,12 @@ fn waiting(lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
 
 /// What else the holder's lease is in. What each key of a lease does has to be looked up, so of a
 /// large one only their number is told.
-fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<Sentence> {
+fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>, unread: usize) -> Vec<Sentence> {
     let mut clauses = Vec::new();
     let lease = facts.lease(holder.lease()).filter(|_| holder.lease() != LeaseId::NONE);
     let Some(lease) = lease else { return clauses };
-    if lease.is_large() {
-        let keys = Value::Count(lease.key_count(), "key");
+    if lease.key_count() + unread > LARGE_LEASE {
+        let keys = Value::Count(lease.key_count() + unread, "key");
         return vec![Sentence::new("the lease has {keys}").with("keys", keys)];
     }
     let others = lease.holds().iter().filter(|other| other.ix() != lock.ix()).count();
@@ -195,13 +224,19 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>) -> Vec<S
     if let Some(other) = lease.waits_for().iter().find(|other| other.ix() != lock.ix()) {
         clauses.push(Sentence::new("the lease waits for {other} itself").with("other", other.name()));
     }
+    let words = match unread {
+        0 => return clauses,
+        1 => "the lease has {keys} more that was not read",
+        _ => "the lease has {keys} more that were not read",
+    };
+    clauses.push(Sentence::new(words).with("keys", Value::Count(unread, "key")));
     clauses
 }
 
 #[cfg(test)]
 mod tests {
     use crate::domain::Millis;
-    use crate::event::{LeasePollCost, Observation};
+    use crate::event::{LeasePollCost, LinkState, Observation};
     use crate::model::findings::scene::Scene;
     use crate::view::text;
 
@@ -247,6 +282,16 @@ mod tests {
     }
 
     #[test]
+    fn keys_that_only_the_lease_tells_of_are_counted() {
+        let scene = queue(30_000, [58, 58, 58]);
+        let facts = scene.model.live();
+        let lock = facts.lock_named(b"/jobs/a").expect("it is there");
+        let last = |unread| text::verdict(&super::with_unread(facts, &lock, unread)[2..]);
+        assert_eq!(last(1), "the lease has 1 key more that was not read");
+        assert_eq!(last(99_000), "the lease has 99,001 keys");
+    }
+
+    #[test]
     fn a_dead_client_is_told_with_the_time_that_is_left_and_who_is_next() {
         let mut scene = queue(30_000, [30, 58, 58]);
         scene.pass(1_000);
@@ -255,6 +300,18 @@ mod tests {
             said(&scene, "/jobs/a"),
             "held for 31s by a client that stopped renewing 31s ago: frees by itself in 29s; 2 wait; \
              next is /jobs/a/2"
+        );
+    }
+
+    #[test]
+    fn who_was_alive_when_nothing_was_heard_any_more_is_not_called_alive() {
+        let mut scene = queue(30_000, [58, 58, 58]);
+        scene.link(LinkState::Retrying { attempt: 1, next_at: scene.now(), why: Vec::new() });
+        scene.pass(65_000);
+        assert_eq!(
+            said(&scene, "/jobs/a"),
+            "held for at least 30s by a client that was alive when last asked 1m05s ago; what is now is not known; \
+             2 wait"
         );
     }
 

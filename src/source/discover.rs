@@ -24,7 +24,7 @@ use super::live::{Contact, Wish};
 use super::out::{Out, Stopped};
 use super::poll::{ANSWER, Burst, IN_FLIGHT, Patience};
 use super::silence::Silence;
-use crate::domain::{KeyRange, LeaseId};
+use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::{Denied, LeaseTtl, Observation};
 use crate::port::{Client, Etcd, PortError, Range, Want};
 
@@ -331,6 +331,11 @@ impl Finder {
         } else {
             *known = Known::Keys { round: self.round };
         }
+        self.found(keys);
+    }
+
+    /// Takes in keys that hang on leases.
+    pub fn found<'a>(&mut self, keys: impl IntoIterator<Item = &'a Key>) {
         for key in keys {
             self.cover.add(key);
         }

@@ -8,7 +8,7 @@ use super::list::{Lister, Read};
 use super::poll::{ANSWER, Burst, Patience};
 use super::silence::is_silence;
 use super::{SourceError, Watching, members};
-use crate::domain::{KeyRange, LeaseId};
+use crate::domain::{Key, KeyRange, LeaseId};
 use crate::event::{LeasePollCost, Observation, Stamped};
 use crate::port::pool::Connected;
 use crate::port::{Client, Clock, Etcd, Pool, PortError};
@@ -97,6 +97,28 @@ async fn discover(connected: &Connected, tell: &mut impl FnMut(Observation)) -> 
             return Ok(());
         }
     }
+}
+
+/// Reads where these keys of leases are, as finding locks would: `Listed` for each range. What may
+/// not be read is passed over.
+///
+/// # Errors
+/// When a call fails for another reason than a missing permission.
+pub async fn follow(
+    connected: &Connected,
+    keys: &[Key],
+    clock: &Clock,
+    sink: &mut impl FnMut(Stamped<Observation>),
+) -> Result<(), SourceError> {
+    let mut finder = Finder::default();
+    finder.found(keys);
+    finder.count(&connected.client).await?;
+    let mut tell = |what| {
+        if !matches!(what, Observation::Denied(_)) {
+            sink(Stamped { at: clock.now(), what });
+        }
+    };
+    Ok(read(connected, finder.ranges(), &mut tell, |_| {}).await?)
 }
 
 /// Reads ranges and tells of them; `lease` gets the lease of every key.

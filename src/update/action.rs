@@ -18,6 +18,10 @@ pub fn input(model: &mut Model, input: Input, hits: &Hits) -> Effects {
         let done = matches!(input, Input::Key(_) | Input::Mouse(Mouse { kind: MouseKind::Press, .. }));
         demo.hint &= !done;
     }
+    if matches!(input, Input::Key(_) | Input::Mouse(Mouse { kind: MouseKind::Press, .. })) {
+        // What was said to what was done before must not look like the answer to this.
+        model.ui.toast = None;
+    }
     let effects = match input {
         Input::Key(chord) => key(model, chord),
         Input::Mouse(mouse) => pointer::mouse(model, mouse, hits),

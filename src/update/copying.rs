@@ -9,11 +9,12 @@ use crate::model::{Facts, KeyView, LockView, Model};
 
 /// Copies one thing of what is selected, or says that there is no such thing.
 pub fn copy(model: &mut Model, what: Copied) -> Effects {
-    let effect = match what {
-        Copied::Remedy => remedy(model).map(Effect::CopyRemedy),
-        _ => text(&model.ui, model.shown(), what).map(Effect::Copy),
+    let copied = match what {
+        Copied::Remedy => remedy(model).map(|it| (Notice::CopiedRemedy(Box::new(it.clone())), Effect::CopyRemedy(it))),
+        _ => text(&model.ui, model.shown(), what).map(|it| (Notice::Copied(what, it.clone()), Effect::Copy(it))),
     };
-    model.tell(if effect.is_some() { Notice::Copied(what) } else { Notice::NothingToCopy(what) });
+    let (notice, effect) = copied.unzip();
+    model.tell(notice.unwrap_or(Notice::NothingToCopy(what)));
     effect.into_iter().collect()
 }
 
@@ -94,7 +95,7 @@ mod tests {
     fn y_asks_what_to_copy_and_copies_it() {
         let mut world = World::new(&[("/a", 0), ("/b", 3)]);
         assert_eq!(copied(&world.keys("yn")), Some("/b"));
-        assert_eq!(world.toast(), "lock name copied");
+        assert_eq!(world.toast(), "lock name sent to the terminal's clipboard: /b");
         let lease = lease_of("/b", 0);
         assert_eq!(copied(&world.keys("yk")), Some(format!("/b/{lease}").as_str()));
         assert_eq!(copied(&world.keys("yl")), Some(lease.to_string().as_str()));

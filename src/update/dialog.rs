@@ -1,14 +1,17 @@
 //! The dialog before a write: opened about what is selected, typed in, confirmed, left.
 
 use crate::domain::write::{Write, WriteId};
-use crate::domain::{Key, LeaseId};
+use crate::domain::{Key, LeaseId, Value};
 use crate::effect::{Effect, Effects};
 use crate::event::{OnLease, WriteDone};
 use crate::input::action::{Edit, Wish};
 use crate::input::{Pane, Screen};
 use crate::model::ui::dialog::{Dialog, Stage};
-use crate::model::ui::{Layer, Notice};
-use crate::model::{Facts, KeyView, LockView, Model};
+use crate::model::ui::waits::{Called, WaitWhat};
+use crate::model::ui::{Layer, Notice, Ui};
+use crate::model::{Facts, Finding, KeyView, LockView, Model};
+
+use super::navigating;
 
 /// Opens the dialog of a write about what is selected, or says why there is none.
 pub fn wish(model: &mut Model, wish: Wish) -> Effects {
@@ -21,14 +24,16 @@ pub fn wish(model: &mut Model, wish: Wish) -> Effects {
     }
 }
 
-/// Opens the dialog of a write, unless writes are off.
+/// Opens the dialog of a write; where writes are taken away it shows what would be done.
 pub fn open(model: &mut Model, write: &Write) -> Effects {
     if let Err(notice) = may_write(model) {
         model.tell(notice);
         return Effects::new();
     }
+    navigating::hold(model);
     model.ui.writes += 1;
     let mut dialog = Dialog::new(WriteId(model.ui.writes), write, model.live());
+    dialog.forbidden.clone_from(&model.ui.read_only);
     let asks = dialog.settle(model.live());
     let ui = &mut model.ui;
     ui.prompt = None;
@@ -109,8 +114,8 @@ pub fn done(model: &mut Model, done: WriteDone) {
 
 /// Whether anything may be written now.
 fn may_write(model: &Model) -> Result<(), Notice> {
-    if model.ui.read_only {
-        return Err(Notice::ReadOnly);
+    if model.is_replay() {
+        return Err(Notice::OnlyReplay);
     }
     if model.ui.writing.is_some() {
         return Err(Notice::WriteRuns);
@@ -126,12 +131,15 @@ fn wanted(model: &Model, wish: Wish) -> Result<Write, Notice> {
         Wish::Revoke if ui.screen == Screen::Leases => {
             ui.selected_lease().map(|lease| Write::Revoke { lease }).ok_or(Notice::NoLease)
         }
+        Wish::Revoke if ui.screen == Screen::Waits => waits_revoke(model),
         Wish::Revoke => {
-            let (_, key) = selected(model).ok_or(Notice::NothingToRelease)?;
+            let (_, key) = ui.acted_on(facts).ok_or(Notice::NothingToRelease)?;
             if key.lease().is_none() { Err(Notice::NoLease) } else { Ok(Write::Revoke { lease: key.lease() }) }
         }
+        Wish::Release if matches!(waits_row(ui), Some(WaitWhat::Circle { .. })) => Err(Notice::CircleSelected),
+        Wish::Release if matches!(waits_row(ui), Some(WaitWhat::Fold { .. })) => Err(Notice::FoldSelected),
         Wish::Release => {
-            let (lock, key) = selected(model).ok_or(Notice::NothingToRelease)?;
+            let (lock, key) = ui.acted_on(facts).ok_or(Notice::NothingToRelease)?;
             Ok(release(&lock, &key))
         }
         Wish::MoveLeader => {
@@ -150,14 +158,33 @@ fn wanted(model: &Model, wish: Wish) -> Result<Write, Notice> {
     }
 }
 
-/// The lock and the key that are selected: on the list of locks the holder's, unless one was
-/// gone to in the queue beside it.
-fn selected(model: &Model) -> Option<(LockView<'_>, KeyView<'_>)> {
+/// What is selected on the screen of waits, while that is shown.
+fn waits_row(ui: &Ui) -> Option<&WaitWhat> {
+    ui.waits.selected().filter(|_| ui.screen == Screen::Waits).map(|row| &row.what)
+}
+
+/// What a revoke is about on the screen of waits: of clients that wait in a circle the lease that the
+/// finding names, of a client the lease of its key.
+fn waits_revoke(model: &Model) -> Result<Write, Notice> {
     let (ui, facts) = (&model.ui, model.shown());
-    let lock = ui.shown_lock(facts)?;
-    let in_queue = ui.screen == Screen::Lock || ui.focused() == Pane::Queue;
-    let key = if in_queue { ui.selected_key(facts) } else { lock.holder() }?;
-    Some((lock, key))
+    let lease = match waits_row(ui).ok_or(Notice::NothingToRelease)? {
+        WaitWhat::Fold { .. } => return Err(Notice::FoldSelected),
+        WaitWhat::Circle { clients, .. } => named_by_finding(model, clients).or_else(|| Some(clients.first()?.lease)),
+        WaitWhat::Client { called, .. } => Some(ui.acted_on(facts).map_or(called.lease, |(_, key)| key.lease())),
+    };
+    lease.filter(|lease| !lease.is_none()).map(|lease| Write::Revoke { lease }).ok_or(Notice::NoLease)
+}
+
+/// The lease whose revoke the finding about these clients has for its remedy.
+fn named_by_finding(model: &Model, clients: &[Called]) -> Option<LeaseId> {
+    let about = |finding: &&Finding| {
+        finding.code == "deadlock" && clients.iter().all(|client| finding.leases.contains(&client.lease))
+    };
+    let finding = model.diagnosis().findings().iter().find(about)?;
+    match finding.remedy.value("lease") {
+        Some(Value::Lease(lease)) => Some(*lease),
+        _ => None,
+    }
 }
 
 fn release(lock: &LockView<'_>, key: &KeyView<'_>) -> Write {

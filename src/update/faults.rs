@@ -111,6 +111,12 @@ pub fn done(model: &mut Model, fault: Fault, result: Result<(), String>) {
     }
 }
 
+/// The screens that every cluster has.
+const SCREENS: [keymap::Context; 5] = {
+    use keymap::Context::{Leases, Lock, Locks, Members, Waits};
+    [Locks, Lock, Leases, Members, Waits]
+};
+
 /// Tells why a key does nothing that would do something on an embedded cluster or on other screens.
 pub fn explain(model: &mut Model, chord: Chord) {
     use keymap::Context::{Embedded, Raft};
@@ -119,8 +125,22 @@ pub fn explain(model: &mut Model, chord: Chord) {
     if free && chord == Chord::char('/') {
         return model.tell(Notice::NothingToFilter);
     }
-    if free && !model.is_embedded() && keymap::action(contexts, chord).is_some() {
-        model.tell(Notice::NeedsEmbedded);
+    if !free {
+        return;
+    }
+    if !model.is_embedded() && keymap::action(contexts, chord).is_some() {
+        return model.tell(Notice::NeedsEmbedded);
+    }
+    let binds = |context: &keymap::Context| keymap::action(&[*context], chord).is_some();
+    let elsewhere: Vec<_> = SCREENS.into_iter().filter(binds).collect();
+    if !elsewhere.is_empty() {
+        return model.tell(Notice::NotHere(chord, elsewhere));
+    }
+    if binds(&keymap::Context::Playground) {
+        return model.tell(Notice::NeedsPlay);
+    }
+    if binds(&keymap::Context::Replay) {
+        model.tell(Notice::NeedsReplay);
     }
 }
 
@@ -188,6 +208,24 @@ mod tests {
         change(&mut picture);
         world.observe(Observation::Raft(Box::new(picture)));
         world.pass(0);
+    }
+
+    #[test]
+    fn a_key_of_another_screen_says_so_and_an_old_notice_does_not_answer() {
+        let mut world = World::new(&[("/a", 1)]);
+        for (keys, told) in [
+            ("6D", "D does nothing here, only on Locks, Lock and others"),
+            ("6a", "a does nothing here, only on Locks"),
+            ("6L", "L does nothing here, only on Members"),
+            ("6u", "no clients play here: `lockscope demo` has some"),
+            ("6n", "this needs a recording: `lockscope replay FILE` shows one"),
+            ("5", "no clients play here; r shows what etcd tells of Raft, 4 the members"),
+            ("6D6", ""),
+            ("6D*", ""),
+        ] {
+            world.keys(keys);
+            assert_eq!(world.toast(), told, "{keys}");
+        }
     }
 
     fn fault(effects: &[Effect]) -> String {

@@ -10,6 +10,9 @@ use super::{moving, raft};
 
 /// Changes to a screen.
 pub fn show(model: &mut Model, screen: Screen) {
+    if screen == Screen::Lock && model.ui.screen != Screen::Lock {
+        hold(model);
+    }
     let (facts, ui) = model.shown_and_ui();
     if screen == Screen::Lock && ui.screen != Screen::Lock {
         // Without a selected lock the one that was opened last comes back.
@@ -20,10 +23,14 @@ pub fn show(model: &mut Model, screen: Screen) {
         }
     }
     switch(ui, screen);
+    if screen == Screen::Playground && !model.plays() && !model.ui.play.awaited {
+        model.tell(Notice::NobodyPlays);
+    }
 }
 
 /// Opens what is selected.
 pub fn open(model: &mut Model) {
+    hold(model);
     match model.ui.screen {
         Screen::Locks => {
             let (facts, ui) = model.shown_and_ui();
@@ -34,7 +41,9 @@ pub fn open(model: &mut Model) {
         }
         Screen::Lock => {
             let lease = model.ui.selected_key(model.shown()).map_or(LeaseId::NONE, |key| key.lease());
-            if !lease.is_none() {
+            if lease.is_none() {
+                model.tell(Notice::LeaselessKey);
+            } else {
                 open_lease(model, lease);
             }
         }
@@ -110,6 +119,13 @@ pub fn back(model: &mut Model) {
 
 /// Lists everything again; the selection stays with what is selected now.
 pub fn take_filter_away(model: &mut Model) {
+    hold(model);
+    set_filter(&mut model.ui, "");
+}
+
+/// Has the selection stay with what is selected now: what is opened or acted on must not give way to
+/// something else when the list moves.
+pub fn hold(model: &mut Model) {
     let (facts, ui) = model.shown_and_ui();
     // Of nothing that is listed the one before stays picked.
     if let Some(name) = ui.selected_lock(facts).map(|lock| Key::from(lock.name())) {
@@ -121,7 +137,10 @@ pub fn take_filter_away(model: &mut Model) {
     if ui.waits.selected().is_some() {
         ui.waits.pin();
     }
-    set_filter(ui, "");
+    let in_queue = ui.screen == Screen::Lock || ui.focused() == Pane::Queue;
+    if let Some(key) = ui.selected_key(facts).filter(|_| in_queue).map(|key| Key::from(key.key())) {
+        ui.queue.pin(Some(key));
+    }
 }
 
 /// Lists only what the text lets through.
@@ -230,7 +249,7 @@ mod tests {
         world.keys("<Enter>");
         assert_eq!(shown(&world), "/b");
         world.list(&[("/a", 1), ("/b", 3), ("/c", 0), ("/z", 9)]);
-        assert_eq!((shown(&world).as_str(), world.selected().as_str()), ("/b", "/z"));
+        assert_eq!((shown(&world).as_str(), world.selected().as_str()), ("/b", "/b"), "and stays selected");
     }
 
     #[test]

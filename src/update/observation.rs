@@ -9,6 +9,9 @@ use crate::model::{Facts, MemberFacts, What};
 pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     facts.see_time(at);
     facts.timeline.trim();
+    if is_told_by_cluster(&what) {
+        facts.hear(at);
+    }
     let news = match what {
         Observation::Link(state) => take_link(facts, at, state),
         Observation::Cluster(id) => {
@@ -105,6 +108,21 @@ pub fn observe(facts: &mut Facts, Stamped { at, what }: Stamped<Observation>) {
     if news {
         facts.bump();
     }
+}
+
+/// Whether it is something that the cluster said, and not that it says nothing.
+const fn is_told_by_cluster(what: &Observation) -> bool {
+    !matches!(
+        what,
+        Observation::Link(_)
+            | Observation::WatchLost(_)
+            | Observation::LeasesPolled(_)
+            | Observation::Status { answer: Err(_), .. }
+            | Observation::FaultDone(..)
+            | Observation::OrderDone(..)
+            | Observation::WriteDone(_)
+            | Observation::Play(_)
+    )
 }
 
 /// Takes in the state of the connection; whether that is news.

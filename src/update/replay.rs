@@ -101,8 +101,8 @@ mod tests {
     #[test]
     fn nothing_can_be_done_to_what_was() {
         let mut world = replay();
-        for command in [":kill n1", ":add 3", ":record x", "T", "R", ":release /a"] {
-            assert_eq!(world.keys(&format!("{command}<Enter>")), [], "{command}");
+        for command in [":kill n1<Enter>", ":add 3<Enter>", ":record x<Enter>", "T", "R", ":release /a<Enter>"] {
+            assert_eq!(world.keys(command), [], "{command}");
             assert!(world.model.ui.toast.as_ref().is_some_and(|toast| toast.notice.is_error()), "{command}");
             world.model.ui.toast = None;
         }

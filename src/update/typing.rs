@@ -253,7 +253,7 @@ mod tests {
             ("lock /nowhere", "no lock `/nowhere`"),
             ("leases", ""),
             ("theme light", "theme light"),
-            ("sort name", "theme light"),
+            ("sort name", ""),
         ] {
             world.keys(&format!(":{command}<Enter>"));
             assert_eq!(world.toast(), toast, "{command}");

@@ -164,7 +164,7 @@ fn messages_and_mistakes_in_commands() {
         (":frob\n", "没有命令 `frob`；按 Tab 逐个查看命令"),
         (":kill n1\n", "`kill` 需要内置集群：用 `lockscope demo` 启动"),
         ("a", "全部带租约的键"),
-        ("yk", "已复制键"),
+        ("yk", "键已发往终端剪贴板：/leader/api/694d82254d5f0b1e"),
     ] {
         cluster.press(typed, 80, 24);
         assert_eq!(cluster.draw(80, 24, &plain()).lines()[22].trim(), said);

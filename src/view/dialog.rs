@@ -207,6 +207,11 @@ fn foot(
             rows.extend(wrapped("", &text, columns, role, theme).into_iter().map(plain));
             (rows, None)
         }
+        Stage::Shown if dialog.forbidden.is_some() => {
+            let (text, role) = words::forbidden(dialog);
+            rows.extend(wrapped("", &text, columns, role, theme).into_iter().map(plain));
+            (rows, None)
+        }
         Stage::Shown => {
             let (text, role) = words::asked(dialog);
             let asked = wrapped("", &text, columns, role, theme);

@@ -44,7 +44,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, model: &Model) {
         left.push(theme.span(format!("  {}", say!("PAUSED +{missed}", missed)), Role::Warning));
     }
     left.extend(demo_words(model, theme));
-    let read_only = (model.ui.read_only && !model.is_replay())
+    let read_only = (model.ui.read_only.is_some() && !model.is_replay())
         .then(|| theme.span(format!("  {}", say!("READ-ONLY")), Role::Warning));
     let room = area.width.saturating_sub(2);
     // The place gets its due before the raft index and the term do.

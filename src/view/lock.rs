@@ -25,6 +25,8 @@ const QUEUE: u16 = 7;
 /// The fewest rows that findings get at first, and with how few rows besides them the holders give way.
 const FINDINGS: u16 = 5;
 const SHORT: u16 = 22;
+/// The rows of a finding and its remedy, frame included.
+const LEAST: u16 = 4;
 /// The rows of the strip of holders.
 const HOLDERS: u16 = 4;
 
@@ -60,7 +62,18 @@ impl Lock<'_> {
         verdict.draw(canvas, verdict_area);
         let told = findings::Told { diagnosis: self.diagnosis, lock, reach: self.reach };
         let wanted = told.wanted_rows(area.width, canvas.theme);
-        let (findings_area, area) = top(area, wanted.min((area.height * 2 / 5).max(FINDINGS)));
+        let about_rows = about::wanted_rows(facts, lock, canvas.theme);
+        let urgent = told.is_urgent();
+        let most = if urgent {
+            (area.height * 2 / 5).max(FINDINGS)
+        } else {
+            // What is only worth knowing gets what the queue and the facts leave, without its reason
+            // if need be.
+            let needed = queue::wanted_rows(lock).min(QUEUE) + about_rows.min(QUEUE);
+            let left = area.height.saturating_sub(needed);
+            if left < LEAST { 0 } else { left.min((area.height * 2 / 5).max(FINDINGS)) }
+        };
+        let (findings_area, area) = top(area, wanted.min(most));
         if findings_area.height > 0 {
             let (top, focused) = ((self.scrolled)(Pane::Findings), self.focused == Pane::Findings);
             told.draw(canvas, findings_area, top, focused);
@@ -68,9 +81,10 @@ impl Lock<'_> {
         // What is wrong matters more than who held it before.
         let lanes_rows = if findings_area.height > 0 && area.height < SHORT { 0 } else { HOLDERS };
         let (area, lanes) = bottom(area, lanes_rows);
-        let about_rows = about::wanted_rows(facts, lock, canvas.theme);
         let most = area.height.saturating_sub(7.min(about_rows)).max(QUEUE);
-        let queue_rows = queue::wanted_rows(lock).clamp(QUEUE, most.max(percent(area.height, 50, QUEUE)));
+        // What is only worth knowing has the rows that the queue leaves empty.
+        let least = if urgent || findings_area.height == 0 { QUEUE } else { queue::wanted_rows(lock).min(QUEUE) };
+        let queue_rows = queue::wanted_rows(lock).clamp(least, most.max(percent(area.height, 50, QUEUE)));
         // What the queue does not need, the facts below it get; what those do not need, the queue.
         let spare = area.height.saturating_sub(queue_rows + about_rows.max(7));
         let (queue_area, below) = top(area, queue_rows + spare.min(area.height / 4));

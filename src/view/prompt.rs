@@ -6,14 +6,14 @@ use ratatui::text::{Line, Span};
 
 use super::canvas::{Canvas, columns_of};
 use super::layout::{Chrome, SMALLEST, bottom};
-use super::text::{escape_text, sentence, width};
+use super::text::{escape_text, remedy, sentence, width};
 use super::theme::Role;
 use super::widget::panel::Panel;
 use crate::input::Target;
 use crate::input::keymap::{Context, hints};
-use crate::lang;
 use crate::model::Model;
-use crate::model::ui::{Prompt, Purpose};
+use crate::model::ui::{Notice, Prompt, Purpose};
+use crate::{lang, say};
 
 /// Draws the message and the line over the bottom of the frame; returns where the terminal's
 /// cursor goes.
@@ -25,7 +25,12 @@ pub fn draw(canvas: &mut Canvas<'_>, model: &Model) -> Option<Position> {
     let chrome = Chrome::of(area);
     if let Some(toast) = &model.ui.toast {
         let role = if toast.notice.is_error() { Role::Error } else { Role::Title };
-        let said = sentence(&toast.notice.sentence());
+        let said = match &toast.notice {
+            Notice::CopiedRemedy(advised) => {
+                say!("remedy sent to the terminal's clipboard: {command}", command = remedy(advised, &model.ui.given))
+            }
+            notice => sentence(&notice.sentence()),
+        };
         let text = canvas.theme.sentence(said, usize::from(area.width.saturating_sub(2)), role);
         canvas.clear(chrome.status);
         canvas.line(chrome.status.x + 1, chrome.status.y, chrome.status.width.saturating_sub(2), &Line::from(text));

@@ -438,6 +438,69 @@ fn attention_names_what_is_wrong_worst_first() {
 }
 
 #[test]
+fn what_is_found_in_half_a_list_is_not_nothing() {
+    let mut cluster = Cluster::connected();
+    cluster.list(vec![queued("/jobs/a", lease(1), 10)]);
+    // What is listed is drawn before the rules ran.
+    let attention = |facts: &crate::model::Facts, diagnosis: &crate::model::Diagnosis| {
+        let attention = super::locks::attention::Attention { facts, diagnosis };
+        let area = Rect::new(0, 0, 60, 5);
+        let theme = plain();
+        Screenshot::of(60, 5, &theme, |canvas| {
+            super::locks::attention::draw(canvas, area, &attention, 0, false, None);
+        })
+        .text()
+    };
+    let unlooked = crate::model::Diagnosis::default();
+    let text = attention(cluster.model.live(), &unlooked);
+    assert!(text.contains("still looking") && !text.contains("nothing"), "{text}");
+    cluster.draw(80, 24, &plain());
+    let text = attention(cluster.model.live(), cluster.model.diagnosis());
+    assert!(text.contains("nothing"), "{text}");
+}
+
+#[test]
+fn beside_a_header_without_a_leader_attention_is_no_all_clear() {
+    let mut cluster = Cluster::connected();
+    cluster.list(vec![queued("/jobs/a", lease(1), 10)]);
+    let alone = crate::domain::Status { leader: None, term: crate::domain::Term(15), ..status(1) };
+    for id in [2, 3] {
+        let answer = Err(NoStatus::Unreachable("connection refused".into()));
+        cluster.tell(Observation::Status { member: MemberId(id), answer });
+    }
+    let panel = |cluster: &mut Cluster| panel(&cluster.draw(120, 36, &plain()), "Attention");
+    let text = panel(&mut cluster);
+    assert!(text.contains("no answer from 2 members for ") && !text.contains("nothing"), "{text}");
+    cluster.tell(Observation::Status { member: MemberId(1), answer: Ok(alone) });
+    cluster.wait(2);
+    let text = panel(&mut cluster);
+    assert!(text.contains("no leader for 2s: an election may end it") && !text.contains("nothing"), "{text}");
+}
+
+#[test]
+fn what_is_only_worth_knowing_of_a_lock_is_told_on_its_screen() {
+    for (width, height) in [(80, 24), (120, 36)] {
+        let mut cluster = Cluster::connected();
+        cluster.list(vec![queued("/jobs/a", lease(1), 10), queued("/jobs/b", lease(1), 11)]);
+        cluster.wait(2);
+        cluster.press("\n", width, height);
+        let text = cluster.draw(width, height, &plain()).text();
+        assert!(text.contains("shared-lease: lease"), "{text}");
+        assert!(text.contains("$ lockscope") && text.contains("Revoking it to free one lock"), "{text}");
+    }
+}
+
+#[test]
+fn a_preview_says_what_forbids_more_and_asks_for_no_word() {
+    let mut cluster = sample();
+    cluster.model.ui.read_only = Some("read-only in context prod".into());
+    cluster.press("D", 80, 24);
+    let text = cluster.draw(80, 24, &plain()).text();
+    assert!(text.contains("A preview: read-only in context prod refuses everything that"), "{text}");
+    assert!(!text.contains("type ") && text.contains("etcdctl txn"), "{text}");
+}
+
+#[test]
 fn a_member_that_may_not_be_asked_is_no_reason_for_attention() {
     let mut cluster = sample();
     let answer = Err(NoStatus::Denied("permission denied".into()));
@@ -577,7 +640,7 @@ fn the_header_says_whose_settings_these_are_and_that_writes_are_off() {
     let theme = plain();
     assert!(!cluster.draw(80, 24, &theme).text().contains("prod"));
     cluster.model.ui.context = Some("prod".into());
-    cluster.model.ui.read_only = true;
+    cluster.model.ui.read_only = Some("--read-only".into());
     let header = |text: String| text.lines().next().unwrap_or_default().to_owned();
     for (width, height) in [(60, 16), (80, 24), (120, 36)] {
         let shot = cluster.draw(width, height, &theme);

@@ -43,6 +43,31 @@ fn a_lock_without_any_lease_and_one_at_the_root_are_found() {
 }
 
 #[test]
+fn a_lease_shared_across_prefixes_is_told_whole() {
+    let Some(version) = newest("show: a lease across prefixes") else { return };
+    let cluster = version.cluster().start();
+    let mut store = Store::of(&cluster);
+    store.join("/cc/one", 0x1000, 60);
+    for lock in ["/dd/two", "/ee/three"] {
+        store.put(format!("{lock}/1000"), "", 0x1000);
+    }
+    let shown = json_on(&cluster, ["show", "/cc/one"]);
+    let verdict = shown["verdict"].as_str().unwrap();
+    assert!(verdict.ends_with("; the lease also holds 2 other locks"), "{verdict}");
+    assert_eq!(shown["lock"]["findings"], json!(["shared-lease"]));
+    // Who names a prefix wants no other read: what the lease tells is counted.
+    let within = json_on(&cluster, ["show", "/cc/one", "--prefix", "/cc/"]);
+    let verdict = within["verdict"].as_str().unwrap();
+    assert!(verdict.ends_with("; the lease has 2 keys more that were not read"), "{verdict}");
+    for number in 0..1_200 {
+        store.put(format!("/many/{number}/1000"), "", 0x1000);
+    }
+    let shown = json_on(&cluster, ["show", "/cc/one"]);
+    let verdict = shown["verdict"].as_str().unwrap();
+    assert!(verdict.ends_with("; the lease has 1,203 keys"), "{verdict}");
+}
+
+#[test]
 fn what_show_says_is_what_ls_says() {
     let Some(version) = newest("show: what show says is what ls says") else { return };
     let cluster = version.cluster().start();

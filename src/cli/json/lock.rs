@@ -7,8 +7,7 @@ use super::tree::Tree;
 use super::{Each, Head, Key, Style, Text};
 use crate::domain::Revision;
 use crate::event;
-use crate::model::{self, Diagnosis, Facts, KeyView, LockView, Waiter};
-use crate::view::text::verdict;
+use crate::model::{Diagnosis, Facts, KeyView, LockView, Waiter};
 
 /// The document of `ls`.
 pub struct Locks<'a> {
@@ -51,6 +50,8 @@ pub struct Show<'a> {
     pub lock: LockView<'a>,
     /// What is wrong with it.
     pub diagnosis: &'a Diagnosis,
+    /// The verdict on it.
+    pub verdict: String,
     /// The other keys of the leases in its queue.
     pub lease_keys: Vec<LeaseKeys<'a>>,
     /// Who waits for whom around it, when that is asked for.
@@ -66,7 +67,7 @@ impl Serialize for Show<'_> {
             #[serde(flatten)]
             head: Head,
             lock: Lock<'a>,
-            verdict: String,
+            verdict: &'a str,
             lease_keys: &'a [LeaseKeys<'a>],
             #[serde(skip_serializing_if = "Option::is_none")]
             tree: Option<&'a Tree<'a>>,
@@ -74,7 +75,7 @@ impl Serialize for Show<'_> {
         Document {
             head: Head::of(self.facts),
             lock: Lock { lock: self.lock, diagnosis: self.diagnosis, style: self.style, whole: true },
-            verdict: verdict(&model::verdict(self.facts, &self.lock)),
+            verdict: &self.verdict,
             lease_keys: &self.lease_keys,
             tree: self.tree.as_ref(),
         }

@@ -333,6 +333,20 @@ pub const BINDINGS: &[Binding] = &[
         "revoke…",
     ),
     row(
+        Context::Waits,
+        &[key('R')],
+        Action::Write(Wish::Revoke),
+        "Revoke the lease of the selected client, of a deadlock the one whose end the finding advises, after a dialog",
+    )
+    .hint(46, &[key('R')], "revoke…"),
+    row(
+        Context::Waits,
+        &[key('D')],
+        Action::Write(Wish::Release),
+        "Delete the key by which the selected client waits, or holds, after a dialog",
+    )
+    .hint(62, &[key('D')], "release…"),
+    row(
         Context::Members,
         &[key('L')],
         Action::Write(Wish::MoveLeader),

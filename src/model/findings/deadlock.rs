@@ -43,7 +43,7 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
 }
 
 fn is_settled(facts: &Facts, since: Since) -> bool {
-    !since.exact || facts.now().since(since.at) >= SETTLED
+    !since.exact || facts.told_until().since(since.at) >= SETTLED
 }
 
 /// Whether whoever waits so may do nothing else: candidates of programs that are known campaign in
@@ -149,5 +149,5 @@ fn called(client: &Client<'_>) -> Value {
 
 /// How long something is so.
 fn age(facts: &Facts, since: Since) -> Millis {
-    facts.now().since(since.at)
+    facts.told_until().since(since.at)
 }

@@ -41,7 +41,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
             Sentence::new("{key} has no lease: created at revision {revision}, {holding}; {waiters} blocked")
                 .with("key", holder.key())
                 .with("revision", holder.token())
-                .with("holding", holding.with("held", lock.now().since(since.at)))
+                .with("holding", holding.with("held", lock.told_until().since(since.at)))
                 .with("waiters", Value::Count(lock.waiter_count(), "waiter"));
         if !lock.has_any_lease() && !lock.is_everything_read() {
             evidence =

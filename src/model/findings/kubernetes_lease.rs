@@ -41,7 +41,7 @@ fn evidence(lease: &Lease, lock: LockView<'_>) -> Sentence {
         return Sentence::new("released by its holder; it changed hands {transitions}")
             .with("transitions", transitions);
     };
-    let now = lock.now();
+    let now = lock.told_until();
     let told = match (lease.renewed, lease.duration, lease.expires()) {
         (Some(renewed), Some(duration), Some(end)) if end < now => Sentence::new(
             "held by {holder} until {over} ago: renewed {renewed} ago for {duration}; it changed hands {transitions}",

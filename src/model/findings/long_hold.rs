@@ -3,7 +3,7 @@
 use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
 use crate::domain::{Millis, Sentence, Value};
 use crate::layout::{Layout, names_role};
-use crate::model::{LockView, Renewal};
+use crate::model::LockView;
 
 pub(super) const RULE: Rule = Rule {
     code: "long-hold",
@@ -26,7 +26,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         return;
     }
     let Some(since) = lock.held_since() else { return };
-    let held = lock.now().since(since.at);
+    let held = lock.told_until().since(since.at);
     if held < SHORT {
         return;
     }
@@ -64,9 +64,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
 /// Whether others wait for a while behind a client that is alive: at work, or a zombie whose
 /// heartbeat goes on without it.
 fn keeps_waiting(lock: LockView<'_>, held: Millis, thresholds: &Thresholds) -> bool {
-    held >= thresholds.kept_waiting
-        && lock.waiter_count() > 0
-        && lock.holder().is_some_and(|holder| matches!(holder.renewal(), Renewal::Renewed { .. }))
+    held >= thresholds.kept_waiting && lock.waiter_count() > 0 && lock.holder().is_some_and(|holder| holder.was_alive())
 }
 
 /// Whether whoever holds it leads until it dies, so that others wait as long as all is well.
@@ -80,6 +78,7 @@ const LEADERS: [&str; 3] = ["vault", "dolphinscheduler", "mayastor"];
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::event::LinkState;
     use crate::model::Diagnosis;
     use crate::model::findings::scene::Scene;
 
@@ -114,6 +113,26 @@ mod tests {
         scene.pass(1_000);
         assert_eq!(severity(&scene), Some(Severity::Info));
         assert_eq!(scene.told("long-hold"), ["held for 21s, 5 times its median of 4s in 6 holds; 0 waiters blocked"]);
+    }
+
+    #[test]
+    fn while_nothing_is_heard_no_hold_grows_long() {
+        let mut scene = Scene::reading(&[]);
+        for turn in 0..6 {
+            let key = format!("/jobs/a/{:x}", 16 + turn);
+            scene.put(&key, 16 + turn, "");
+            scene.pass(2_000);
+            scene.delete(&key);
+        }
+        scene.put("/jobs/a/40", 0x40, "");
+        scene.pass(9_000);
+        scene.ttl(0x40, 60, 50);
+        scene.pass(5_000);
+        scene.link(LinkState::Retrying { attempt: 1, next_at: scene.now(), why: Vec::new() });
+        scene.pass(30_000);
+        assert_eq!(severity(&scene), None, "it was heard of when the lock was held for nine seconds");
+        scene.link(LinkState::Live { endpoint: "http://a:1".into() });
+        assert_eq!(severity(&scene), Some(Severity::Info));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A member gives no answer.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{MemberId, Sentence, Value};
+use crate::domain::{MemberId, Millis, Sentence, Value};
 use crate::model::{Facts, MemberFacts, Since};
 
 pub(super) const RULE: Rule = Rule {
@@ -22,9 +22,15 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     }
     for member in members.iter().filter(|member| is_silent(facts, member, thresholds)) {
         let why = member.unreachable().unwrap_or_default().to_owned();
-        let evidence = Sentence::new("{member} gives no answer for {since}: {why}")
+        let lasts = member.silent_since.map(|since| facts.now().since(since)).filter(|lasts| *lasts >= Millis(1_000));
+        let words = match lasts {
+            Some(_) => "{member} gives no answer for {since}: {why}",
+            // Whoever looks once does not know.
+            None => "{member} gives no answer: {why}",
+        };
+        let evidence = Sentence::new(words)
             .with("member", member.label())
-            .with("since", member.silent_since.map_or_else(Default::default, |since| facts.now().since(since)))
+            .with("since", lasts.unwrap_or_default())
             .with("why", why);
         let since = member.silent_since.map(|at| Since { at, exact: false });
         found.add(
@@ -49,7 +55,10 @@ pub(super) fn silent_voters(facts: &Facts, thresholds: &Thresholds) -> (Vec<Memb
 
 #[cfg(test)]
 mod tests {
+    use crate::model::Diagnosis;
+    use crate::model::findings::Thresholds;
     use crate::model::findings::scene::{Scene, follower};
+    use crate::view::text::sentence;
 
     #[test]
     fn a_member_that_is_late_once_is_well() {
@@ -71,5 +80,14 @@ mod tests {
         assert_eq!(scene.codes(), ["member-unreachable"]);
         assert_eq!(scene.evidence("member-unreachable"), "b gives no answer for 3s: connection refused");
         assert_eq!(scene.codes_at_one_look(), ["member-unreachable"]);
+    }
+
+    #[test]
+    fn one_look_does_not_say_for_how_long() {
+        let mut scene = Scene::of_three();
+        scene.silent(2);
+        let diagnosis = Diagnosis::of(scene.model.live(), &Thresholds::default().at_one_look());
+        let found = diagnosis.findings().iter().find(|finding| finding.code == "member-unreachable").unwrap();
+        assert_eq!(sentence(&found.evidence), "b gives no answer: connection refused");
     }
 }

@@ -29,7 +29,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
         return;
     }
     let Some(at) = lock.free_since().filter(|_| lock.holder().is_none()) else { return };
-    let free = lock.now().since(at);
+    let free = lock.told_until().since(at);
     if free < thresholds.free_for {
         return;
     }

@@ -1,7 +1,7 @@
 //! The members have no leader.
 
 use super::{Finding, Found, Look, Rule, Severity, Thresholds};
-use crate::domain::{Sentence, Timestamp, Value};
+use crate::domain::{Millis, Sentence, Timestamp, Value};
 use crate::model::{Facts, Since};
 
 pub(super) const RULE: Rule = Rule {
@@ -18,13 +18,17 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     let Some(since) = leaderless(facts, thresholds) else { return };
     let cluster = &facts.cluster;
     let answering = cluster.members().iter().filter(|member| member.answer().is_some()).count();
-    let evidence = Sentence::new(
-        "no leader for {since} in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out",
-    )
-    .with("since", facts.now().since(since))
-    .with("answering", i64::try_from(answering).unwrap_or(i64::MAX))
-    .with("members", Value::Count(cluster.members().len(), "member"))
-    .with("term", cluster.term());
+    let lasts = facts.now().since(since);
+    let words = if lasts < Millis(1_000) {
+        "no leader in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out"
+    } else {
+        "no leader for {since} in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out"
+    };
+    let evidence = Sentence::new(words)
+        .with("since", lasts)
+        .with("answering", i64::try_from(answering).unwrap_or(i64::MAX))
+        .with("members", Value::Count(cluster.members().len(), "member"))
+        .with("term", cluster.term());
     let since = Since { at: since, exact: false };
     found.add(Finding::new(Severity::Error, evidence, Sentence::new("lockscope members")).since(Some(since)));
 }
@@ -40,7 +44,10 @@ pub(super) fn leaderless(facts: &Facts, thresholds: &Thresholds) -> Option<Times
 
 #[cfg(test)]
 mod tests {
+    use crate::model::Diagnosis;
+    use crate::model::findings::Thresholds;
     use crate::model::findings::scene::{Scene, follower};
+    use crate::view::text::sentence;
 
     #[test]
     fn a_cluster_without_a_leader_is_in_trouble_once_an_election_would_be_over() {
@@ -68,5 +75,8 @@ mod tests {
         }
         assert_eq!(scene.codes(), [""; 0]);
         assert_eq!(scene.codes_at_one_look(), ["no-leader"]);
+        let diagnosis = Diagnosis::of(scene.model.live(), &Thresholds::default().at_one_look());
+        let told = sentence(&diagnosis.findings()[0].evidence);
+        assert!(told.starts_with("no leader in term 5, though 3 of 3 members answer"), "{told}");
     }
 }

@@ -7,7 +7,7 @@ use crate::domain::play::{Belief, Life};
 use crate::domain::{Key, Millis, Sentence, Timestamp, Value};
 use crate::layout::Layout;
 use crate::model::play::Marked;
-use crate::model::{KeyView, LockView, Renewal};
+use crate::model::{KeyView, LockView};
 
 /// So many finished holds have to be known before anything can be said of how long they take.
 const KNOWN: usize = 8;
@@ -32,7 +32,7 @@ fn look(lock: LockView<'_>, thresholds: &Thresholds, found: &mut Found<'_>) {
     }
     let Some(holder) = lock.holder().filter(|holder| !holder.lease().is_none()) else { return };
     let Some((began, former)) = came_first(&lock, holder) else { return };
-    let held = lock.facts.now().since(began);
+    let held = lock.told_until().since(began);
     let evidence = if only_waits(&lock, holder) {
         Sentence::new("{key} is first for {held}, since {former} went, and its client still waits; {waiters} behind it")
     } else if let Some((longest, known)) = is_too_long(&lock, holder, held, thresholds) {
@@ -71,7 +71,7 @@ fn is_too_long(
     thresholds: &Thresholds,
 ) -> Option<(Millis, usize)> {
     // Who wrote to its key since has noticed something.
-    if held < thresholds.stuck || holder.entry().version > 1 || !matches!(holder.renewal(), Renewal::Renewed { .. }) {
+    if held < thresholds.stuck || holder.entry().version > 1 || !holder.was_alive() {
         return None;
     }
     let lengths = lock.hold_times();

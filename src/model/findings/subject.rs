@@ -30,7 +30,12 @@ pub struct Case {
     /// The codes of the rules that found it, the worst first. What is only worth knowing is not
     /// among them where something is wrong.
     pub codes: Vec<&'static str>,
+    /// How many cases more there are that tell the same of another thing and are only worth knowing.
+    pub alike: usize,
 }
+
+/// Of what is only worth knowing, so many things that tell the same have a case of their own.
+const ALIKE: usize = 3;
 
 impl Subject {
     fn of(finding: &Finding) -> Self {
@@ -58,8 +63,31 @@ pub(super) fn cases(findings: &[Finding]) -> Vec<Case> {
             continue;
         }
         known.insert(subject.clone(), cases.len());
-        cases.push(Case { subject, worst: at, codes: vec![finding.code] });
+        cases.push(Case { subject, worst: at, codes: vec![finding.code], alike: 0 });
     }
+    fold(findings, cases)
+}
+
+/// Where very many infos tell the same, the first stands for all of them: they shall bury nothing.
+fn fold(findings: &[Finding], mut cases: Vec<Case>) -> Vec<Case> {
+    let code = |case: &Case| {
+        let worst = &findings[case.worst];
+        (worst.severity == Severity::Info).then_some(worst.code)
+    };
+    let mut alike: HashMap<&str, usize> = HashMap::new();
+    for code in cases.iter().filter_map(code) {
+        *alike.entry(code).or_default() += 1;
+    }
+    cases.retain_mut(|case| {
+        let Some(count) =
+            code(case).and_then(|code| alike.get_mut(code)).filter(|count| **count > ALIKE || **count == 0)
+        else {
+            return true;
+        };
+        // The first takes the others in.
+        case.alike = count.saturating_sub(1);
+        std::mem::take(count) > 0
+    });
     cases
 }
 
@@ -78,4 +106,27 @@ pub(super) fn naming(findings: &[Finding], cases: &[Case]) -> Vec<usize> {
         }
     }
     first
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::model::Diagnosis;
+    use crate::model::findings::Thresholds;
+    use crate::model::findings::scene::Scene;
+
+    #[test]
+    fn infos_that_repeat_share_a_case_and_few_have_their_own() {
+        let mut scene = Scene::reading(&[]);
+        let mut cases = |locks: std::ops::Range<i64>| {
+            for lock in locks {
+                scene.put(&format!("/jobs/{lock}/{lock:x}"), lock, "");
+                scene.ttl(lock, 3_600, 3_599);
+            }
+            let diagnosis = Diagnosis::of(scene.model.live(), &Thresholds::default());
+            let case = |at| diagnosis.case(at).map(|(case, worst)| (worst.code, case.alike));
+            (diagnosis.findings().len(), (0..).map_while(case).collect::<Vec<_>>())
+        };
+        assert_eq!(cases(0x10..0x13), (3, vec![("long-ttl", 0); 3]));
+        assert_eq!(cases(0x13..0x30), (32, vec![("long-ttl", 31)]));
+    }
 }

@@ -96,7 +96,7 @@ impl TtlState {
 /// Whether a client keeps its lease alive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renewal {
-    /// Not enough polls to tell.
+    /// Not enough polls to tell, or the last one is too old to say something of now.
     Unknown,
     /// Its time was seen to be raised.
     Renewed {
@@ -109,6 +109,17 @@ pub enum Renewal {
         /// For how long it has not been renewed.
         since: Millis,
     },
+}
+
+/// What the last poll showed, where that is too old to say something of now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stale {
+    /// How old it is.
+    pub asked: Millis,
+    /// How much time there was then.
+    pub ttl: TtlState,
+    /// Whether a client kept it alive then.
+    pub renewal: Renewal,
 }
 
 impl Course {
@@ -252,13 +263,20 @@ impl Course {
     }
 
     pub(super) fn renewal(&self, now: Timestamp) -> Renewal {
-        if self.is_gone() || self.remaining >= FOREVER {
+        if self.is_gone() || self.remaining >= FOREVER || !self.is_fresh(now) {
             return Renewal::Unknown;
         }
         if self.overdue_since().is_some() || self.is_falling() {
             let since = now.since(self.unrenewed_since());
-            return if self.is_fresh(now) { Renewal::NotRenewed { since } } else { Renewal::Unknown };
+            return Renewal::NotRenewed { since };
         }
         self.renewed_at.map_or(Renewal::Unknown, |at| Renewal::Renewed { ago: now.since(at) })
+    }
+
+    /// What the last poll showed, where that says nothing of now.
+    pub(super) fn stale(&self, now: Timestamp) -> Option<Stale> {
+        let at = self.polled_at;
+        let tells = !self.is_gone() && self.remaining < FOREVER && !self.is_fresh(now);
+        tells.then(|| Stale { asked: now.since(at), ttl: self.state(at), renewal: self.renewal(at) })
     }
 }

@@ -46,6 +46,8 @@ pub struct Dialog {
     pub notes: Vec<String>,
     /// Why the cluster did not tell the keys when it was asked last.
     pub trouble: Option<String>,
+    /// What forbids that it is carried out: it only shows what would be.
+    pub forbidden: Option<String>,
     word: Word,
     cluster: Option<ClusterId>,
     ask: Ask,
@@ -113,6 +115,7 @@ impl Dialog {
             news: None,
             notes: Vec::new(),
             trouble: None,
+            forbidden: None,
             word: Word::of(write, facts),
             cluster: facts.link.cluster_id,
             ask: Ask::At(facts.now()),
@@ -133,7 +136,7 @@ impl Dialog {
 
     /// Whether a word is being typed.
     pub const fn is_typed_in(&self) -> bool {
-        matches!(self.stage, Stage::Shown)
+        matches!(self.stage, Stage::Shown) && self.forbidden.is_none()
     }
 
     /// Whether `y` would be the first letter of the word, so that it cannot mean anything else.

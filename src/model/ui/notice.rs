@@ -6,9 +6,10 @@ use crate::domain::play::{Ill, Order, Whom};
 use crate::domain::raft::{Fault, NodeId, Speed};
 use crate::domain::write::{Write, WriteResult};
 use crate::domain::{Length, Millis, Revision, Sentence, Timestamp, Value};
-use crate::input::SeekTo;
 use crate::input::action::Copied;
 use crate::input::command::CommandError;
+use crate::input::keymap::Context;
+use crate::input::{Chord, SeekTo};
 
 /// How long a message stays.
 const SHOWN: Millis = Millis(4_000);
@@ -34,8 +35,10 @@ pub enum Edge {
 /// What a person is told.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Notice {
-    /// Something went to the clipboard.
-    Copied(Copied),
+    /// Something went to the terminal for its clipboard: what, and the text.
+    Copied(Copied, String),
+    /// So did this command.
+    CopiedRemedy(Box<Sentence>),
     /// There is nothing of this kind to copy.
     NothingToCopy(Copied),
     /// A command could not be carried out.
@@ -108,8 +111,16 @@ pub enum Notice {
     NoWay(crate::domain::RaftIndex),
     /// The command of a dialog went to the clipboard.
     CommandCopied,
-    /// Writes are taken away by the settings.
-    ReadOnly,
+    /// On the screen of waits a whole circle is selected, and one key was to be deleted.
+    CircleSelected,
+    /// On the screen of waits the rest of a branch is selected, which is no client.
+    FoldSelected,
+    /// The selected key has no lease that could be shown.
+    LeaselessKey,
+    /// No clients play here, and what a real etcd tells is on other screens.
+    NobodyPlays,
+    /// A key does nothing on this screen, and something on these.
+    NotHere(Chord, Vec<Context>),
     /// A write is being carried out; another one has to wait.
     WriteRuns,
     /// The dialog of a write was left while it is carried out.
@@ -221,7 +232,10 @@ impl Notice {
             | Self::NoHeir
             | Self::NotOrdered(..)
             | Self::NeedsPlay
-            | Self::ReadOnly
+            | Self::CircleSelected
+            | Self::FoldSelected
+            | Self::LeaselessKey
+            | Self::NotHere(..)
             | Self::WriteRuns
             | Self::NoLease
             | Self::NothingToRelease
@@ -238,7 +252,8 @@ impl Notice {
             | Self::NotRecorded(_)
             | Self::NoClient => true,
             Self::Written(done) => !matches!(done.1, WriteResult::Done { .. }),
-            Self::Copied(_)
+            Self::Copied(..)
+            | Self::CopiedRemedy(_)
             | Self::Theme(_)
             | Self::Mouse(_)
             | Self::Refresh(_)
@@ -261,6 +276,7 @@ impl Notice {
             | Self::Dismissed
             | Self::NothingToDismiss
             | Self::Landed(_)
+            | Self::NobodyPlays
             | Self::NoWay(_) => false,
         }
     }
@@ -270,7 +286,11 @@ impl Notice {
     /// What it says, with its values apart from the words.
     pub fn sentence(&self) -> Sentence {
         match self {
-            Self::Copied(what) => Sentence::new("{what} copied").with("what", what.words()),
+            // Whether the terminal takes it cannot be known, so the text is told too.
+            Self::Copied(what, copied) => Sentence::new("{what} sent to the terminal's clipboard: {text}")
+                .with("what", what.words())
+                .with("text", copied.clone()),
+            Self::CopiedRemedy(_) => Sentence::new("remedy sent to the terminal's clipboard"),
             Self::NothingToCopy(what) => Sentence::new("no {what} to copy here").with("what", what.words()),
             Self::Command(error) => error.sentence(),
             Self::NoLock(name) => Sentence::new("no lock `{name}`").with("name", name.clone()),
@@ -336,8 +356,23 @@ impl Notice {
             Self::NoWay(index) => {
                 Sentence::new("no way of entry {index} is known; this is the newest request").with("index", text(index))
             }
-            Self::CommandCopied => Sentence::new("command copied"),
-            Self::ReadOnly => Sentence::new("read-only: writes are off"),
+            Self::CommandCopied => Sentence::new("command sent to the terminal's clipboard"),
+            Self::CircleSelected => {
+                Sentence::new("R revokes the lease whose end frees them; D deletes one client's key")
+            }
+            Self::FoldSelected => Sentence::new("these are several: ⏎ unfolds them, then select one"),
+            Self::LeaselessKey => Sentence::new("this key has no lease"),
+            Self::NobodyPlays => {
+                Sentence::new("no clients play here; r shows what etcd tells of Raft, 4 the members")
+            }
+            Self::NotHere(key, contexts) => Sentence::new(match contexts.len() {
+                0 | 1 => "{key} does nothing here, only on {a}",
+                2 => "{key} does nothing here, only on {a} and {b}",
+                _ => "{key} does nothing here, only on {a}, {b} and others",
+            })
+            .with("key", text(key))
+            .with("a", Value::Word(contexts.first().map_or("", |context| context.title())))
+            .with("b", Value::Word(contexts.get(1).map_or("", |context| context.title()))),
             Self::WriteRuns => Sentence::new("a write is being carried out; its outcome comes first"),
             Self::WriteGoesOn => Sentence::new("the write goes on; what comes of it is told here and in the log"),
             Self::Written(done) => written(&done.0, &done.1),

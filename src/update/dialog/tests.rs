@@ -1,7 +1,9 @@
 //! Each stage of the dialog before a write, and each way out of it.
 
 use crate::domain::write::{Confirmed, Write, WriteId, WriteResult};
-use crate::domain::{Alarm, AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, MemberId, Revision, Status, Term};
+use crate::domain::{
+    Alarm, AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, MemberId, Revision, Status, Term, Value,
+};
 use crate::effect::{Effect, Effects};
 use crate::event::{Change, Observation, OnLease, WriteDone};
 use crate::input::{Action, Input, Mouse, MouseKind, Pane, Screen, Target};
@@ -327,7 +329,7 @@ fn y_copies_the_command_while_nothing_is_typed_and_ctrl_y_always() {
     let (mut world, _) = shown();
     let command = format!("etcdctl lease revoke {}", lease());
     assert_eq!(text(&world.keys("y")), command);
-    assert_eq!(world.toast(), "command copied");
+    assert_eq!(world.toast(), "command sent to the terminal's clipboard");
     assert_eq!(world.keys("6y"), [], "a letter of the word");
     assert_eq!(dialog(&world).line.text(), "6y");
     assert_eq!(text(&world.keys("<C-y>")), command);
@@ -473,16 +475,31 @@ fn commands_open_the_same_dialogs() {
 }
 
 #[test]
-fn read_only_opens_nothing() {
+fn where_writes_are_taken_away_the_dialog_is_a_preview() {
     let mut world = world();
     world.observe(Observation::Alarms(vec![Alarm { member: MemberId(1), kind: AlarmKind::NoSpace }]));
-    world.model.ui.read_only = true;
-    for keys in ["R", "D", "<Enter>R", "D", "3R", "4L", "D", ":release<Enter>", ":revoke a1<Enter>", ":disarm<Enter>"] {
-        world.model.ui.toast = None;
-        assert_eq!(world.keys(keys), [], "{keys}");
-        assert_eq!(world.toast(), "read-only: writes are off", "{keys}");
-        assert!(world.model.ui.dialog.is_none(), "{keys}");
+    world.model.ui.read_only = Some("--read-only".into());
+    for keys in ["R", "D", "<Enter>R", "D", "3R", "4D", ":release<Enter>", ":revoke a1<Enter>", ":disarm<Enter>"] {
+        world.keys(keys);
+        tell(&mut world, vec![]);
+        assert_eq!(dialog(&world).forbidden.as_deref(), Some("--read-only"), "{keys}");
+        let typed = dialog(&world).word().to_owned();
+        world.input(Input::Paste(typed));
+        assert!(dialog(&world).line.text().is_empty(), "nothing can be typed: {keys}");
+        assert_eq!(world.keys("<Enter>"), [], "{keys}");
+        assert!(world.model.ui.dialog.is_none(), "and Enter leaves: {keys}");
     }
+}
+
+#[test]
+fn a_lock_that_is_acted_on_stays_selected_when_the_list_moves() {
+    let mut world = World::new(&[("/a", 3), ("/b", 1)]);
+    world.keys("D");
+    let Write::Release { lock, .. } = dialog(&world).write().clone() else { panic!("a release") };
+    world.list(&[("/a", 0), ("/b", 1)]);
+    world.keys("<Esc>");
+    assert_eq!((lock.as_bytes(), world.selected().as_str()), (&b"/a"[..], "/a"));
+    assert_eq!(world.listed(), ["/b", "/a"], "it was the first");
 }
 
 #[test]
@@ -529,4 +546,41 @@ fn observations_of_writes_replay_from_their_records() {
     assert!(matches!(notice(&live), Some(Notice::Written(_))));
     assert_eq!(notice(&live), notice(&replayed));
     assert_eq!(live.model.live().version(), replayed.model.live().version());
+}
+
+/// Two clients, each of which holds what the other waits for.
+fn circle() -> World {
+    let mut world = World::new(&[]);
+    for (revision, (key, lease)) in (901..).zip([("/d/one/1", 1), ("/d/two/2", 2), ("/d/two/1", 1), ("/d/one/2", 2)]) {
+        let revision = Revision(revision);
+        let kv = KeyValue {
+            key: key.into(),
+            create_revision: revision,
+            mod_revision: revision,
+            version: 1,
+            lease: LeaseId(lease),
+            ..KeyValue::default()
+        };
+        world.observe(Observation::Watched(vec![Change { revision, event: KeyEvent::Put(kv) }]));
+    }
+    world.pass(10_000);
+    world.keys("7");
+    world
+}
+
+#[test]
+fn on_the_waits_what_is_selected_can_be_revoked_and_released() {
+    let mut world = circle();
+    let named = world.model.diagnosis().findings().iter().find(|finding| finding.code == "deadlock").cloned();
+    let named = named.and_then(|finding| finding.remedy.value("lease").cloned());
+    world.keys("R");
+    let Write::Revoke { lease } = *dialog(&world).write() else { panic!("a revoke") };
+    assert_eq!(named, Some(Value::Lease(lease)), "the one that the finding advises");
+    world.keys("<Esc>D");
+    assert!(world.toast().starts_with("R revokes the lease whose end frees them"), "{}", world.toast());
+    world.shown(Pane::Waits, 10, 3);
+    world.keys("jD");
+    assert!(matches!(dialog(&world).write(), Write::Release { key, .. } if key.as_bytes().starts_with(b"/d/")));
+    world.keys("<Esc>R");
+    assert!(matches!(dialog(&world).write(), Write::Revoke { .. }));
 }

@@ -7,7 +7,7 @@ use crate::domain::write::{Write, WriteResult};
 use crate::domain::{AlarmKind, Key, LeaseId, MemberId};
 use crate::model::blast::Struck;
 use crate::model::ui::dialog::{Dialog, News, Refusal, Stage};
-use crate::model::{Facts, KeyView, Renewal, TtlState};
+use crate::model::{Facts, KeyView, Renewal, Stale, TtlState};
 use crate::say;
 use crate::view::text::{Cut, around, duration, escape, escape_text, fit_bytes, grouped, quantity, width};
 use crate::view::theme::{Role, Theme};
@@ -68,6 +68,12 @@ pub fn asked(dialog: &Dialog) -> (String, Role) {
         }
         None => (asked, Role::Title),
     }
+}
+
+/// That this is as far as it goes, and what forbids more.
+pub fn forbidden(dialog: &Dialog) -> (String, Role) {
+    let by = escape_text(dialog.forbidden.as_deref().unwrap_or_default());
+    (say!("A preview: {by} refuses everything that writes to the cluster. Esc leaves.", by), Role::Warning)
 }
 
 /// What is said below the list where nothing is typed.
@@ -336,6 +342,20 @@ fn against(dialog: &Dialog, facts: &Facts) -> Vec<(String, Role)> {
 fn alive(lease: LeaseId, facts: &Facts) -> String {
     let unknown = say!("It is not known whether its client is alive: it may still be working on what it locked.");
     let Some(view) = facts.lease(lease) else { return unknown.into() };
+    if let Some(Stale { asked, renewal, .. }) = view.stale() {
+        let asked = duration(whole_seconds(asked));
+        return match renewal {
+            Renewal::Renewed { .. } => say!(
+                "Its client was alive when last asked {asked} ago; what is now is not known, and it may still be \
+                 working on what it locked.",
+                asked
+            ),
+            Renewal::NotRenewed { .. } => {
+                say!("Nobody had renewed it when it was last asked {asked} ago; what is now is not known.", asked)
+            }
+            Renewal::Unknown => unknown.into(),
+        };
+    }
     match view.renewal() {
         Renewal::Renewed { ago } => say!(
             "Its client is alive and renewed {ago} ago: it may still be working on what it locked.",

@@ -28,13 +28,18 @@ pub struct Told<'a> {
 }
 
 impl Told<'_> {
-    /// How many rows all of it takes, frame included; none when nothing was found that matters.
+    /// How many rows all of it takes, frame included; none when nothing was found.
     pub fn wanted_rows(&self, columns: u16, theme: &Theme) -> u16 {
-        if !self.diagnosis.of_lock(self.lock.name()).any(|finding| finding.severity > Severity::Info) {
+        if self.diagnosis.severity(self.lock.name()).is_none() {
             return 0;
         }
         let lines = self.lines(usize::from(columns.saturating_sub(2)), theme);
         u16::try_from(lines.len()).unwrap_or(u16::MAX).saturating_add(2)
+    }
+
+    /// Whether something was found that is more than worth knowing.
+    pub fn is_urgent(&self) -> bool {
+        self.diagnosis.severity(self.lock.name()).is_some_and(|severity| severity > Severity::Info)
     }
 
     /// Draws them as a panel; `top` rows are scrolled away.

@@ -7,7 +7,7 @@
 use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
 
-use crate::domain::{Key, Value};
+use crate::domain::{Key, Timestamp, Value};
 use crate::input::{Pane, Target};
 use crate::model::findings::{Case, Subject};
 use crate::model::{Diagnosis, Facts, Finding, MemberFacts, Severity};
@@ -15,9 +15,12 @@ use crate::say;
 use crate::view::canvas::Canvas;
 use crate::view::client;
 use crate::view::list::position;
-use crate::view::text::{Cut, cut_end, duration, escape, fit_bytes, named, quantity, sentence, split_at_width, width};
+use crate::view::text::{
+    Cut, cut_end, duration, escape, fit_bytes, grouped, named, quantity, sentence, split_at_width, width,
+};
 use crate::view::theme::{Role, Theme};
 use crate::view::widget::panel::Panel;
+use crate::view::widget::ttl::whole_seconds;
 
 /// The fewest columns of a name.
 const ABOUT: usize = 8;
@@ -61,12 +64,18 @@ pub struct Attention<'a> {
 
 impl Attention<'_> {
     /// The line of a case.
-    fn note(&self, (Case { subject, codes, .. }, worst): (&Case, &Finding)) -> Note {
+    fn note(&self, (Case { subject, codes, alike, .. }, worst): (&Case, &Finding)) -> Note {
+        let evidence = evidence(worst, self.facts);
+        let text = if *alike == 0 {
+            evidence
+        } else {
+            say!("one of {count}: {evidence}", count = grouped(alike + 1), evidence)
+        };
         Note {
             severity: worst.severity,
             about: name(subject, self.facts),
             codes: codes.clone(),
-            text: evidence(worst, self.facts),
+            text,
             target: target(subject),
         }
     }
@@ -74,6 +83,40 @@ impl Attention<'_> {
     /// Whether there are errors or warnings.
     pub fn is_urgent(&self) -> bool {
         self.diagnosis.count(Severity::Warn) > 0
+    }
+
+    /// What is said where nothing was found: that it is so, or why that means little.
+    fn of_nothing(&self) -> (String, Role) {
+        if !self.facts.link.listed {
+            return (say!("not read yet").to_owned(), Role::Muted);
+        }
+        match self.pending() {
+            Some(pending) => (pending, Role::Warning),
+            None if !self.diagnosis.is_whole() => (say!("still looking").to_owned(), Role::Muted),
+            None => (say!("nothing").to_owned(), Role::Muted),
+        }
+    }
+
+    /// What may be over in a moment and is no finding so far, where nothing else is wrong: beside it
+    /// nothing may read as if all were well.
+    fn pending(&self) -> Option<String> {
+        let facts = self.facts;
+        if self.is_urgent() {
+            return None;
+        }
+        let age = |since: Timestamp| duration(whole_seconds(facts.now().since(since)));
+        if let Some(since) = facts.link.lost_since {
+            return Some(say!("no connection for {age}", age = age(since)));
+        }
+        if facts.lead().is_some_and(|lead| lead.name.is_none()) {
+            return Some(match facts.cluster.leaderless_since() {
+                Some(since) => say!("no leader for {age}: an election may end it", age = age(since)),
+                None => say!("no leader: an election may end it").to_owned(),
+            });
+        }
+        let silent = facts.cluster.members().iter().filter_map(|member| member.silent_since);
+        let (count, since) = (silent.clone().count(), silent.min()?);
+        Some(say!("no answer from {members} for {age}", members = quantity(count, "member"), age = age(since)))
     }
 
     /// How many rows it wants for what is wrong, frame included.
@@ -159,8 +202,9 @@ pub fn draw(
     let inner = panel.data(theme.span(data.join("  "), Role::Muted)).draw(canvas, area);
     canvas.hit_pane(area, Pane::Attention, u16::try_from(lines - opened.len()).unwrap_or(inner.height), all);
     if notes.is_empty() {
-        let words = if attention.facts.link.listed { say!("nothing") } else { say!("not read yet") };
-        canvas.text(inner.x + 1, inner.y, inner.width.saturating_sub(1), words, Role::Muted);
+        let (words, role) = attention.of_nothing();
+        let words = theme.sentence(words, usize::from(inner.width.saturating_sub(1)), role);
+        canvas.line(inner.x + 1, inner.y, inner.width.saturating_sub(1), &Line::from(words));
         return;
     }
     let mut y = inner.top();
@@ -249,6 +293,9 @@ fn title<'t>(attention: &Attention<'_>, theme: &Theme) -> Line<'t> {
         title.push(Span::raw(gap));
         title.push(theme.span(quantity(count, noun), role(severity)));
         gap = say!(", ");
+    }
+    if attention.diagnosis.case_count() > 0 {
+        title.extend(attention.pending().map(|pending| theme.span(format!("  {pending}"), Role::Warning)));
     }
     Line::from(title)
 }
