@@ -81,8 +81,8 @@ fn locks(studio: &Studio, theme: &str) -> Result<Frame> {
     for (client, candidate) in [(0x16, "scheduler-a"), (0x17, "scheduler-b"), (0x18, "scheduler-c")] {
         stage.enqueue("/election/scheduler", LEASE + client, candidate)?;
     }
-    let arguments = ["--endpoints", stage.endpoints(), "--theme", theme, "--reduce-motion"];
-    let terminal = Terminal::start(&studio.program, &arguments, (110, 28))?;
+    let arguments = ["--theme", theme, "--reduce-motion"];
+    let terminal = Terminal::start_on(stage.endpoints(), &studio.program, &arguments, (110, 28))?;
     terminal.shows("/jobs/ledger")?;
     for (lock, client) in [("/jobs/ledger", 1), ("/jobs/ledger", 2), ("/jobs/billing", 7), ("/jobs/ledger", 3)] {
         stage.pass_on(lock, LEASE + client)?;
@@ -126,8 +126,8 @@ fn with_a_stuck_lock(studio: &Studio) -> Result<Stage> {
 
 /// Its screen, once it has seen that the clients are alive.
 fn the_stuck_lock(studio: &Studio, stage: &Stage) -> Result<(Terminal, Frame)> {
-    let arguments = ["--endpoints", stage.endpoints(), "--theme", "dark", "--reduce-motion"];
-    let mut terminal = Terminal::start(&studio.program, &arguments, (110, 28))?;
+    let arguments = ["--theme", "dark", "--reduce-motion"];
+    let mut terminal = Terminal::start_on(stage.endpoints(), &studio.program, &arguments, (110, 28))?;
     terminal.shows("/jobs/reindex")?;
     terminal.keys("2")?;
     terminal.shows("Queue")?;

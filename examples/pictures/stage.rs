@@ -40,7 +40,7 @@ impl Stage {
         Ok(Self { cluster, endpoints, runtime, client })
     }
 
-    /// Where it listens, as `--endpoints` takes it.
+    /// Where it listens, as `ETCDCTL_ENDPOINTS` takes it.
     pub fn endpoints(&self) -> &str {
         &self.endpoints
     }

@@ -44,13 +44,28 @@ struct Seen {
 impl Terminal {
     /// Starts a program in so many columns and rows, with colours and a locale but nothing else of
     /// the person's environment.
-    pub fn start(program: &Path, arguments: &[&str], (columns, rows): (u16, u16)) -> Result<Self> {
+    pub fn start(program: &Path, arguments: &[&str], size: (u16, u16)) -> Result<Self> {
+        Self::start_in(program, &[], arguments, size)
+    }
+
+    /// Starts it on a cluster that the environment names.
+    pub fn start_on(endpoints: &str, program: &Path, arguments: &[&str], size: (u16, u16)) -> Result<Self> {
+        Self::start_in(program, &[("ETCDCTL_ENDPOINTS", endpoints)], arguments, size)
+    }
+
+    fn start_in(
+        program: &Path,
+        environment: &[(&str, &str)],
+        arguments: &[&str],
+        (columns, rows): (u16, u16),
+    ) -> Result<Self> {
         let size = PtySize { rows, cols: columns, pixel_width: 0, pixel_height: 0 };
         let pair = native_pty_system().openpty(size).map_err(|error| eyre!("{error:#}"))?;
         let mut command = CommandBuilder::new(program);
         command.args(arguments);
         command.env_clear();
-        for (name, value) in [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("LC_ALL", "C.UTF-8")] {
+        let terminal = [("TERM", "xterm-256color"), ("COLORTERM", "truecolor"), ("LC_ALL", "C.UTF-8")];
+        for (name, value) in terminal.iter().chain(environment) {
             command.env(name, value);
         }
         command.cwd(std::env::temp_dir());
