@@ -17,7 +17,7 @@ use crate::port::{Client, Etcd, Page, PortError, Range};
 /// server much: it walks the whole range's index for each.
 const FIRST_PAGE: u32 = 10_000;
 /// Keys on a page that follows, when they are small.
-const LARGEST_PAGE: u32 = 50_000;
+const LARGEST_PAGE: u32 = 20_000;
 /// A page's least keys, however large the values are.
 const SMALLEST_PAGE: u32 = 100;
 /// About how large a page may become.
