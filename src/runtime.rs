@@ -28,7 +28,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 use tokio::sync::{mpsc, watch};
-use tracing::info;
+use tracing::{info, warn};
 
 use crate::config::{Config, Findings};
 use crate::control::Control;
@@ -240,6 +240,9 @@ async fn show(
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display, config.lang).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
+    if let (Some(context), Some(from)) = (&config.context, &config.endpoints_from) {
+        warn!(context, from, "the endpoints are not those of the context");
+    }
     let ui = Ui {
         size: terminal.size(),
         themes: appearance.names.clone(),

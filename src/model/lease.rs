@@ -380,6 +380,17 @@ mod tests {
     }
 
     #[test]
+    fn a_renewal_from_before_a_new_leaders_refresh_says_nothing_for_ever() {
+        let mut leases = leases();
+        poll(&mut leases, 0, 3, 20, 10);
+        poll(&mut leases, 1_000, 3, 20, 19);
+        poll(&mut leases, 15_000, 4, 20, 19);
+        assert!(matches!(leases.renewal(L, Timestamp(18_000)), Renewal::Renewed { .. }));
+        poll(&mut leases, 22_000, 4, 20, 13);
+        assert_eq!(leases.renewal(L, Timestamp(22_000)), Renewal::Unknown);
+    }
+
+    #[test]
     fn a_lease_kept_at_a_third_is_never_called_dead() {
         let mut leases = leases();
         for second in 0..60 {

@@ -13,11 +13,15 @@ use futures::StreamExt;
 use futures::future::BoxFuture;
 use futures::stream::FuturesUnordered;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::{Client, Etcd, Header, PortError};
 use crate::config::Connection;
 use crate::domain::{Member, MemberId, Status};
+
+/// Once a member's own URL has failed the reason is known: it may be found through another endpoint,
+/// but one that is silent there must not make that reason be forgotten.
+const ELSEWHERE: Duration = Duration::from_millis(700);
 
 /// How long one endpoint may keep the next from being tried.
 const STAGGER: Duration = Duration::from_millis(150);
@@ -176,8 +180,17 @@ impl Pool {
             }
         }
         let mut reason = None;
+        let mut give_up = None;
         let mut trying = Staggered::new(endpoints, |endpoint| self.find(endpoint, member));
-        while let Some((endpoint, found)) = trying.next().await {
+        loop {
+            let tried = match give_up {
+                Some(at) => timeout_at(at, trying.next()).await.unwrap_or_default(),
+                None => trying.next().await,
+            };
+            let Some((endpoint, found)) = tried else { break };
+            if member.client_urls.first() == Some(&endpoint) {
+                give_up = Some(Instant::now() + ELSEWHERE);
+            }
             match found {
                 Ok(client) => {
                     let mut state = self.state();
@@ -327,6 +340,8 @@ where
 
 #[cfg(test)]
 mod tests {
+    use tokio::net::TcpListener;
+
     use super::*;
 
     async fn order_of(delays: &[(&str, u64)]) -> Vec<(String, u128)> {
@@ -359,7 +374,7 @@ mod tests {
     async fn connections_to_where_no_member_is_any_more_are_closed() {
         let mut listening = Vec::new();
         for _ in 0..3 {
-            listening.push(tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap());
+            listening.push(TcpListener::bind("127.0.0.1:0").await.unwrap());
         }
         let urls: Vec<_> =
             listening.iter().map(|listener| format!("http://{}", listener.local_addr().unwrap())).collect();
@@ -375,6 +390,19 @@ mod tests {
         pool.learn(&[member(1, &urls[0]), member(2, &urls[1])]);
         let open: HashSet<_> = pool.state().clients.keys().cloned().collect();
         assert_eq!(open, urls[..2].iter().cloned().collect());
+    }
+
+    #[tokio::test]
+    async fn why_a_member_is_not_there_is_known_although_another_endpoint_is_silent() {
+        let listen = || TcpListener::bind("127.0.0.1:0");
+        let (silent, gone) = (listen().await.unwrap(), listen().await.unwrap());
+        let url = |listener: &TcpListener| format!("http://{}", listener.local_addr().unwrap());
+        let pool = Pool::new(Connection { endpoints: vec![url(&silent)], ..Connection::default() });
+        let member = Member { client_urls: vec![url(&gone)], ..Member::default() };
+        drop(gone);
+        let found = tokio::time::timeout(Duration::from_secs(2), pool.member(&member)).await;
+        let error = found.expect("it gives up on the silent one").err().expect("nobody is there");
+        assert!(error.to_string().contains("refused"), "{error}");
     }
 
     #[test]

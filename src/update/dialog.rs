@@ -133,7 +133,7 @@ fn wanted(model: &Model, wish: Wish) -> Result<Write, Notice> {
         }
         Wish::Revoke if ui.screen == Screen::Waits => waits_revoke(model),
         Wish::Revoke => {
-            let (_, key) = ui.acted_on(facts).ok_or(Notice::NothingToRelease)?;
+            let (_, key) = ui.acted_on(facts).ok_or(Notice::NothingToRevoke)?;
             if key.lease().is_none() { Err(Notice::NoLease) } else { Ok(Write::Revoke { lease: key.lease() }) }
         }
         Wish::Release if matches!(waits_row(ui), Some(WaitWhat::Circle { .. })) => Err(Notice::CircleSelected),

@@ -214,7 +214,7 @@ mod tests {
     fn a_key_of_another_screen_says_so_and_an_old_notice_does_not_answer() {
         let mut world = World::new(&[("/a", 1)]);
         for (keys, told) in [
-            ("6D", "D does nothing here, only on Locks, Lock and others"),
+            ("6D", "D does nothing here, only on Locks, Lock, Members and Waits"),
             ("6a", "a does nothing here, only on Locks"),
             ("6L", "L does nothing here, only on Members"),
             ("6u", "no clients play here: `lockscope demo` has some"),

@@ -18,11 +18,16 @@ pub fn client(model: &mut Model, blow: Blow) -> Effects {
         model.tell(Notice::NeedsPlay);
         return Effects::new();
     };
-    let Some(client) = ui.play.meant(run, blow).and_then(|id| run.picture().client(id)) else {
+    let Some(id) = ui.play.meant(run, blow) else {
         model.tell(Notice::NoClient);
         return Effects::new();
     };
-    let id = client.id;
+    // Which is meant can be seen, also while the screen is paused; how it is, is what it is now.
+    let (facts, ui) = model.live_and_ui();
+    let Some(client) = facts.play.as_deref().and_then(|run| run.picture().client(id)) else {
+        model.tell(Notice::NoClient);
+        return Effects::new();
+    };
     ui.play.note_done(blow, id);
     let ill = match blow {
         Blow::PauseOrResume if client.life == Life::Paused => Ill::Resume,

@@ -525,7 +525,7 @@ fn no_leader_is_told_in_the_header_and_in_attention() {
     let shot = cluster.draw(80, 24, &theme);
     assert!(shot.has_role("no leader", &theme, Role::Error));
     let attention = panel(&shot, "Attention");
-    assert!(attention.contains("× cluster ") && attention.contains("no leader for 6s"), "{attention}");
+    assert!(attention.contains("× cluster ") && attention.contains("no leader for at least 6s"), "{attention}");
 }
 
 #[test]

@@ -278,7 +278,7 @@ pub const BINDINGS: &[Binding] = &[
         Action::Node(NodeDeed::KillOrStart),
         "Kill the leader, or start the node that was killed so; on Members, the selected node",
     )
-    .hint(42, &[key('K')], "kill"),
+    .hint(42, &[key('K')], "kill node"),
     row(
         Context::Embedded,
         &[key('P')],

@@ -22,7 +22,7 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
     let words = if lasts < Millis(1_000) {
         "no leader in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out"
     } else {
-        "no leader for {since} in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out"
+        "no leader for at least {since} in term {term}, though {answering} of {members} answer: no lock changes hands, no lease runs out"
     };
     let evidence = Sentence::new(words)
         .with("since", lasts)
@@ -61,7 +61,7 @@ mod tests {
         assert_eq!(scene.codes(), ["no-leader"]);
         assert_eq!(
             scene.evidence("no-leader"),
-            "no leader for 5s in term 5, though 3 of 3 members answer: no lock changes hands, no lease runs out"
+            "no leader for at least 5s in term 5, though 3 of 3 members answer: no lock changes hands, no lease runs out"
         );
         scene.says(1, follower(6, 1, 901));
         assert_eq!(scene.codes(), [""; 0], "somebody leads again");

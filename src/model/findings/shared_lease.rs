@@ -2,7 +2,7 @@
 
 use hashbrown::HashSet;
 
-use super::{Finding, Found, Look, Rule, Severity, Thresholds, remedy};
+use super::{Finding, Found, Look, Rule, Severity, Thresholds};
 use crate::domain::{Key, LeaseId, Sentence, Value};
 use crate::model::{Facts, LockView, lock::LockIx};
 
@@ -57,7 +57,8 @@ fn of_lease(facts: &Facts, id: LeaseId) -> Option<Finding> {
         .with("lease", id)
         .with("number", Value::Count(names.len(), "lock"))
         .with("locks", names.clone());
-    let remedy = remedy::show(names[0].clone());
+    // It says what goes with the lease, and does nothing.
+    let remedy = Sentence::new("lockscope revoke {lease} --dry-run").with("lease", id);
     Some(Finding { locks: names, ..Finding::new(Severity::Info, evidence, remedy).lease(id) })
 }
 

@@ -44,6 +44,10 @@ impl Subject {
         let member = members.first().map(|&id| Self::Member(id));
         let lease = leases.first().map(|&id| Self::Lease(id));
         let key = keys.first().map(|key| Self::Key(key.clone()));
+        // What several members are in is the cluster's.
+        if lock.is_none() && members.len() > 1 {
+            return Self::Cluster;
+        }
         lock.or(member).or(lease).or(key).unwrap_or(Self::Cluster)
     }
 }

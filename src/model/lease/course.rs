@@ -270,7 +270,10 @@ impl Course {
             let since = now.since(self.unrenewed_since());
             return Renewal::NotRenewed { since };
         }
-        self.renewed_at.map_or(Renewal::Unknown, |at| Renewal::Renewed { ago: now.since(at) })
+        // What lives longer than that without a renewal got its time from a new leader.
+        let lasts = self.granted_time().max(FRESH);
+        let ago = self.renewed_at.map(|at| now.since(at)).filter(|ago| *ago <= lasts);
+        ago.map_or(Renewal::Unknown, |ago| Renewal::Renewed { ago })
     }
 
     /// What the last poll showed, where that says nothing of now.

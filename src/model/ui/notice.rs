@@ -131,6 +131,8 @@ pub enum Notice {
     NoLease,
     /// No key is selected that could be deleted.
     NothingToRelease,
+    /// Nobody holds what is selected, so there is no lease.
+    NothingToRevoke,
     /// There is neither a key nor a held lock of this name.
     NoKey(String),
     /// No member is selected.
@@ -239,6 +241,7 @@ impl Notice {
             | Self::WriteRuns
             | Self::NoLease
             | Self::NothingToRelease
+            | Self::NothingToRevoke
             | Self::NoKey(_)
             | Self::NoMember
             | Self::NoMemberNamed(_)
@@ -368,15 +371,21 @@ impl Notice {
             Self::NotHere(key, contexts) => Sentence::new(match contexts.len() {
                 0 | 1 => "{key} does nothing here, only on {a}",
                 2 => "{key} does nothing here, only on {a} and {b}",
-                _ => "{key} does nothing here, only on {a}, {b} and others",
+                3 => "{key} does nothing here, only on {a}, {b} and {c}",
+                _ => "{key} does nothing here, only on {a}, {b}, {c} and {d}",
             })
             .with("key", text(key))
             .with("a", Value::Word(contexts.first().map_or("", |context| context.title())))
-            .with("b", Value::Word(contexts.get(1).map_or("", |context| context.title()))),
+            .with("b", Value::Word(contexts.get(1).map_or("", |context| context.title())))
+            .with("c", Value::Word(contexts.get(2).map_or("", |context| context.title())))
+            .with("d", Value::Word(contexts.get(3).map_or("", |context| context.title()))),
             Self::WriteRuns => Sentence::new("a write is being carried out; its outcome comes first"),
             Self::WriteGoesOn => Sentence::new("the write goes on; what comes of it is told here and in the log"),
             Self::Written(done) => written(&done.0, &done.1),
             Self::NoLease => Sentence::new("there is no lease to revoke here; D deletes a key without one"),
+            Self::NothingToRevoke => {
+                Sentence::new("nobody holds what is selected: there is no lease to revoke")
+            }
             Self::NothingToRelease => Sentence::new("nobody holds what is selected: there is no key to delete"),
             Self::NoKey(name) => {
                 Sentence::new("neither a key nor a held lock is called `{name}`").with("name", text(name))

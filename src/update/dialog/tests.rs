@@ -385,7 +385,8 @@ fn on_the_leases_it_is_about_the_selected_lease() {
 #[test]
 fn where_nothing_can_be_written_to_it_says_so() {
     for (keys, told) in [
-        ("R", "nobody holds what is selected: there is no key to delete"),
+        ("R", "nobody holds what is selected: there is no lease to revoke"),
+        ("D", "nobody holds what is selected: there is no key to delete"),
         ("3R", "there is no lease to revoke here; D deletes a key without one"),
         ("4D", "no alarm is raised"),
         (":release /nowhere<Enter>", "neither a key nor a held lock is called `/nowhere`"),

@@ -225,7 +225,20 @@ fn what(dialog: &Dialog, facts: &Facts) -> String {
             let view = facts.lock_named(lock);
             let holds = view.is_none_or(|view| view.holders().any(|holder| holder.key() == &**key));
             let created = grouped(create_revision.0);
-            if holds {
+            let has_lease = facts.key(key).is_none_or(|key| !key.lease().is_none());
+            if holds && !has_lease {
+                say!(
+                    "The holder's key is deleted while it is still the one created at {created}; a newer lock of the \
+                     same name is never hit.",
+                    created
+                )
+            } else if !has_lease {
+                say!(
+                    "The key of one who waits is deleted while it is still the one created at {created}. The holder \
+                     goes on.",
+                    created
+                )
+            } else if holds {
                 say!(
                     "The holder's key is deleted while it is still the one created at {created}; a newer lock of the \
                      same name is never hit. Its lease stays.",

@@ -112,7 +112,7 @@ fn times<'a>(lock: &LockView<'_>, now: Timestamp, theme: &Theme) -> Vec<Fact<'a>
     let held = match (lock.held_since(), lock.free_since()) {
         (Some(since), _) => {
             let usual = theme.span(usual(&lock.hold_times()), Role::Muted);
-            Some((say!("held"), vec![Span::raw(length(since, now)), usual]))
+            Some((say!("held"), vec![Span::raw(length(since, lock.told_until())), usual]))
         }
         (None, Some(since)) => Some((say!("free"), vec![Span::raw(duration(now.since(since)))])),
         (None, None) => None,

@@ -119,7 +119,7 @@ pub fn row<'a>(lock: LockView<'a>, now: Timestamp, most: u32, theme: &Theme) -> 
 }
 
 fn held_cells<'a>(lock: &LockView<'a>, key: &KeyView<'a>, now: Timestamp, theme: &Theme) -> [Cell<'a>; 4] {
-    let held = lock.held_since().map_or_else(|| "-".into(), |since| length(since, now));
+    let held = lock.held_since().map_or_else(|| "-".into(), |since| length(since, lock.told_until()));
     [
         holder_cell(lock, key, theme),
         Cell::span(token(lock, key, theme)),
