@@ -368,17 +368,7 @@ impl Notice {
             Self::NobodyPlays => {
                 Sentence::new("no clients play here; r shows what etcd tells of Raft, 4 the members")
             }
-            Self::NotHere(key, contexts) => Sentence::new(match contexts.len() {
-                0 | 1 => "{key} does nothing here, only on {a}",
-                2 => "{key} does nothing here, only on {a} and {b}",
-                3 => "{key} does nothing here, only on {a}, {b} and {c}",
-                _ => "{key} does nothing here, only on {a}, {b}, {c} and {d}",
-            })
-            .with("key", text(key))
-            .with("a", Value::Word(contexts.first().map_or("", |context| context.title())))
-            .with("b", Value::Word(contexts.get(1).map_or("", |context| context.title())))
-            .with("c", Value::Word(contexts.get(2).map_or("", |context| context.title())))
-            .with("d", Value::Word(contexts.get(3).map_or("", |context| context.title()))),
+            Self::NotHere(key, contexts) => not_here(*key, contexts),
             Self::WriteRuns => Sentence::new("a write is being carried out; its outcome comes first"),
             Self::WriteGoesOn => Sentence::new("the write goes on; what comes of it is told here and in the log"),
             Self::Written(done) => written(&done.0, &done.1),
@@ -396,6 +386,22 @@ impl Notice {
             Self::NoAlarm => Sentence::new("no alarm is raised"),
         }
     }
+}
+
+/// The screens on which a key does something.
+fn not_here(key: Chord, contexts: &[Context]) -> Sentence {
+    let context = |at: usize| Value::Word(contexts.get(at).map_or("", |context| context.title()));
+    Sentence::new(match contexts.len() {
+        0 | 1 => "{key} does nothing here, only on {a}",
+        2 => "{key} does nothing here, only on {a} and {b}",
+        3 => "{key} does nothing here, only on {a}, {b} and {c}",
+        _ => "{key} does nothing here, only on {a}, {b}, {c} and {d}",
+    })
+    .with("key", text(key))
+    .with("a", context(0))
+    .with("b", context(1))
+    .with("c", context(2))
+    .with("d", context(3))
 }
 
 impl fmt::Display for Notice {
