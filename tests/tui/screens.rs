@@ -58,7 +58,7 @@ fn keys_sort_filter_and_open() {
     // Attention may name the other one.
     tui.shows("Locks 1/2");
     tui.keys("\x1b");
-    tui.shows("/jobs/reindex");
+    tui.shows("╭ Locks 2 ");
     tui.keys("/!bill\r");
     tui.shows("Locks 1/2 /!bill");
     tui.keys("\r");
@@ -66,7 +66,7 @@ fn keys_sort_filter_and_open() {
     tui.keys("\x1b");
     tui.shows("sort: NAME");
     tui.keys("\x1b");
-    tui.shows("/billing/close");
+    tui.shows("╭ Locks 2 ");
 }
 
 #[test]
