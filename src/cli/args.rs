@@ -248,14 +248,19 @@ impl Cli {
 
 /// The definition of the command line, with each flag's variable in its help.
 pub fn command() -> clap::Command {
-    hinted(Cli::command()).mut_args(|arg| {
+    Cli::command().mut_args(|arg| {
         let Some(variable) = variable(arg.get_id().as_str()) else { return arg };
         let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
         arg.help(format!("{help} [env: {variable}]"))
     })
 }
 
-/// The same with a hint at what completes each argument: nothing of the file system where no file is meant.
+/// The same for a shell's completion, which no other start has to pay for.
+pub fn completed() -> clap::Command {
+    hinted(command())
+}
+
+/// Gives each argument a hint at what completes it: nothing of the file system where no file is meant.
 fn hinted(command: clap::Command) -> clap::Command {
     let of_arg = |arg: clap::Arg| {
         let takes_words = arg.get_action().takes_values() && arg.get_possible_values().is_empty();
@@ -397,7 +402,7 @@ mod tests {
     fn what_is_completed_is_known_words_and_files_only_where_a_file_is_meant() {
         let script = |shell: Shell| {
             let mut out = Vec::new();
-            clap_complete::generate(shell, &mut command(), "lockscope", &mut out);
+            clap_complete::generate(shell, &mut completed(), "lockscope", &mut out);
             String::from_utf8(out).unwrap()
         };
         for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {

@@ -22,7 +22,7 @@ const SOURCE: &str = concat!("lockscope ", env!("CARGO_PKG_VERSION"));
 pub fn completions(shell: Shell, to: &mut impl Write) -> io::Result<()> {
     // Generated into memory: the generator panics when it cannot write, and a closed pipe is no error.
     let mut script = Vec::new();
-    clap_complete::generate(shell, &mut args::command(), "lockscope", &mut script);
+    clap_complete::generate(shell, &mut args::completed(), "lockscope", &mut script);
     to.write_all(&script)
 }
 

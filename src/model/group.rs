@@ -208,9 +208,9 @@ impl Group {
     /// The places that hold a lock of this layout.
     pub fn holders<'a>(&'a self, layout: Layout, keys: &'a Keyspace) -> impl Iterator<Item = Place> + 'a {
         let one = matches!(layout, Layout::Queue | Layout::Election);
-        let front = if one { self.front(layout) } else { None };
-        let all = self.members.iter().take(if one { 0 } else { usize::MAX });
-        front.into_iter().chain(holding(all, layout, keys))
+        let front = one.then(|| self.front(layout)).flatten();
+        let all = (!one).then(|| holding(self.members.iter(), layout, keys));
+        front.into_iter().chain(all.into_iter().flatten())
     }
 
     fn count(&mut self, entry: &Entry, change: impl Fn(&mut u32)) {

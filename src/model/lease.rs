@@ -173,14 +173,9 @@ impl Leases {
         self.known.get(&id).map_or(0, |lease| lease.keys.len())
     }
 
-    /// One of the keys that are known to hang on it.
-    pub(super) fn any_key(&self, id: LeaseId) -> Option<KeyIx> {
-        self.known.get(&id)?.keys.first()
-    }
-
-    /// The keys that are known to hang on it.
-    pub(super) fn keys(&self, id: LeaseId) -> Vec<KeyIx> {
-        self.known.get(&id).map_or_else(Vec::new, |lease| lease.keys.iter().collect())
+    /// The keys that are known to hang on it, in no order that means anything.
+    pub(super) fn keys(&self, id: LeaseId) -> impl Iterator<Item = KeyIx> {
+        self.known.get(&id).into_iter().flat_map(|lease| lease.keys.iter())
     }
 
     /// Hangs a key on a lease; returns whether the lease is new.

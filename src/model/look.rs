@@ -85,7 +85,10 @@ impl<'a> LockView<'a> {
     pub fn holder(&self) -> Option<KeyView<'a>> {
         match (self.layout(), self.lock.made) {
             // Asked of every lock again and again: nothing is put into a box for it.
-            (Layout::Queue | Layout::Election, Made::Of(_)) => self.queue().next(),
+            (layout @ (Layout::Queue | Layout::Election), Made::Of(group)) => {
+                let front = self.facts.group(group)?.front(layout)?;
+                key_at(self.facts, self.family(), front)
+            }
             _ => self.holders().next(),
         }
     }
@@ -463,20 +466,12 @@ impl<'a> LeaseView<'a> {
 
     /// One of the known keys that hang on it; unlike the first by name it costs nothing.
     pub fn any_key(&self) -> Option<KeyView<'a>> {
-        let entry = self.facts.leases().any_key(self.id).and_then(|ix| self.facts.keyspace().get(ix))?;
-        Some(KeyView { facts: self.facts, entry, family: self.facts.family_of(entry) })
+        self.entries().next().map(|entry| self.key_of(entry))
     }
 
     /// The known keys that hang on it, in the order of their names.
     pub fn keys(&self) -> Vec<KeyView<'a>> {
-        let mut keys: Vec<KeyView<'a>> = self
-            .facts
-            .leases()
-            .keys(self.id)
-            .into_iter()
-            .filter_map(|ix| self.facts.keyspace().get(ix))
-            .map(|entry| KeyView { facts: self.facts, entry, family: self.facts.family_of(entry) })
-            .collect();
+        let mut keys: Vec<KeyView<'a>> = self.entries().map(|entry| self.key_of(entry)).collect();
         keys.sort_unstable_by(|a, b| a.entry.key.cmp(&b.entry.key));
         keys
     }
@@ -493,9 +488,17 @@ impl<'a> LeaseView<'a> {
 
     /// Whether one of its keys waits for a lock.
     pub fn is_waiting(&self) -> bool {
-        let entries = self.facts.leases().keys(self.id).into_iter().filter_map(|ix| self.facts.keyspace().get(ix));
-        let mut places = entries.filter_map(|entry| Some((self.facts.lock_of(entry)?, entry)));
+        let mut places = self.entries().filter_map(|entry| Some((self.facts.lock_of(entry)?, entry)));
         places.any(|(lock, entry)| lock.layout().has_queue() && lock.waiter_count() > 0 && !lock.is_held_by(entry))
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &'a Entry> + use<'a> {
+        let facts = self.facts;
+        facts.leases().keys(self.id).filter_map(|ix| facts.keyspace().get(ix))
+    }
+
+    fn key_of(&self, entry: &'a Entry) -> KeyView<'a> {
+        KeyView { facts: self.facts, entry, family: self.facts.family_of(entry) }
     }
 
     fn locks_where(&self, which: impl Fn(&LockView<'a>, &Entry) -> bool) -> Vec<LockView<'a>> {

@@ -213,9 +213,9 @@ fn same_lease(facts: &Facts, lock: &LockView<'_>, holder: &KeyView<'_>, unread: 
     let mut clauses = Vec::new();
     let lease = facts.lease(holder.lease()).filter(|_| holder.lease() != LeaseId::NONE);
     let Some(lease) = lease else { return clauses };
-    if lease.key_count() + unread > LARGE_LEASE {
-        let keys = Value::Count(lease.key_count() + unread, "key");
-        return vec![Sentence::new("the lease has {keys}").with("keys", keys)];
+    let keys = lease.key_count() + unread;
+    if keys > LARGE_LEASE {
+        return vec![Sentence::new("the lease has {keys}").with("keys", Value::Count(keys, "key"))];
     }
     let others = lease.holds().iter().filter(|other| other.ix() != lock.ix()).count();
     if others > 0 {
