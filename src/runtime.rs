@@ -240,7 +240,8 @@ async fn show(
 ) -> Result<ExitReason, RuntimeError> {
     let (appearance, late_reply) = Appearance::decide(&config.display, config.lang).await?;
     let terminal = Terminal::enter(config.display.mouse).map_err(RuntimeError::Terminal)?;
-    if let (Some(context), Some(from)) = (&config.context, &config.endpoints_from) {
+    let is_of_context = demo.is_none() && replay.is_none();
+    if let (true, Some(context), Some(from)) = (is_of_context, &config.context, &config.endpoints_from) {
         warn!(context, from, "the endpoints are not those of the context");
     }
     let ui = Ui {

@@ -167,7 +167,7 @@ fn waits_row(ui: &Ui) -> Option<&WaitWhat> {
 /// finding names, of a client the lease of its key.
 fn waits_revoke(model: &Model) -> Result<Write, Notice> {
     let (ui, facts) = (&model.ui, model.shown());
-    let lease = match waits_row(ui).ok_or(Notice::NothingToRelease)? {
+    let lease = match waits_row(ui).ok_or(Notice::NothingToRevoke)? {
         WaitWhat::Fold { .. } => return Err(Notice::FoldSelected),
         WaitWhat::Circle { clients, .. } => named_by_finding(model, clients).or_else(|| Some(clients.first()?.lease)),
         WaitWhat::Client { called, .. } => Some(ui.acted_on(facts).map_or(called.lease, |(_, key)| key.lease())),
