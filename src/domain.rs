@@ -14,6 +14,7 @@ pub mod member;
 pub mod play;
 pub mod plural;
 mod position;
+pub mod protobuf;
 pub mod raft;
 mod reach;
 pub mod redaction;

@@ -10,9 +10,6 @@ use crate::port::{Client, Etcd, Op, OpDone, PortError, Range, TimeToLive, Txn, W
 /// (`--max-txn-ops`).
 const AT_ONCE: usize = 100;
 
-/// How many keys a page of a search has.
-const PAGE: u32 = 10_000;
-
 /// What a write would be done to, right before it is.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Before {
@@ -150,11 +147,7 @@ pub async fn leased(etcd: &impl Etcd, lease: LeaseId) -> Result<(TimeToLive, Vec
     if is_gone(&ttl) {
         return Ok((ttl, Vec::new()));
     }
-    let mut keys = match &ttl.keys {
-        Some(keys) => read(etcd, keys).await?.1,
-        // The list does not fit into one message, but pages do.
-        None => search(etcd, lease).await?,
-    };
+    let mut keys = read(etcd, ttl.keys.as_deref().unwrap_or_default()).await?.1;
     keys.retain(|kv| kv.lease == lease);
     keys.sort_unstable_by(|a, b| a.key.cmp(&b.key));
     Ok((ttl, keys))
@@ -175,24 +168,6 @@ pub(super) async fn read(etcd: &impl Etcd, keys: &[Key]) -> Result<(Revision, Ve
         }));
     }
     Ok((at.unwrap_or_default(), found))
-}
-
-/// Looks through the whole keyspace for the keys of a lease.
-async fn search(etcd: &impl Etcd, lease: LeaseId) -> Result<Vec<KeyValue>, PortError> {
-    let mut found = Vec::new();
-    let everything = KeyRange::prefix(b"");
-    let mut ask = Range { want: Want::Keys, limit: PAGE, ..Range::of(everything) };
-    loop {
-        let page = etcd.range(ask.clone()).await?;
-        ask.revision.get_or_insert(page.header.revision);
-        if let Some(last) = page.keys.last() {
-            ask.range.start = Key::from([last.key.as_bytes(), b"\0"].concat());
-        }
-        found.extend(page.keys.into_iter().filter(|kv| kv.lease == lease));
-        if !page.more {
-            return Ok(found);
-        }
-    }
 }
 
 /// Whether an alarm of this kind is raised for any member.

@@ -4,19 +4,23 @@
 //! [`super::pool`] and `source`. A lost connection is opened again by the next call.
 
 use std::future::Future;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 use std::time::Duration;
 
-use etcd_client::proto::PbTxnOpResponse;
-use etcd_client::{Channel, ConnectOptions, KvClient, WatchClient};
-use tokio::sync::watch;
+use etcd_client::proto::{PbLeaseTimeToLiveRequest, PbTxnOpResponse, PbWatchRequest};
+use etcd_client::{Channel, KvClient};
+use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
+use tonic::Status as Refusal;
+use tonic::codec::Streaming;
 use tower::util::BoxCloneSyncService;
 
+use super::direct::{Direct, LARGEST_MESSAGE};
 use super::error::{Asked, PortError, range_name};
+use super::login::{Login, Token, is_stale};
 use super::pulse::Pulse;
 use super::stream::LastWords;
-use super::wire::{Target, WatchesNeedLeader};
+use super::wire::{Target, Wire};
 use super::{
     Delete, Deleted, Etcd, Granted, Header, OpDone, Page, Put, Range, TimeToLive, Txn, TxnDone, Want, WatchAnswer,
     WatchId, WatchRange, WatchStream, Written, convert,
@@ -29,10 +33,6 @@ mod services;
 
 use keeper::{Keeper, Keepers};
 
-/// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
-/// than a page of a list or what a watch tells after a pause.
-const LARGEST_MESSAGE: usize = i32::MAX as usize;
-
 /// A connection to one endpoint. Clones share it.
 #[derive(Clone)]
 pub struct Client {
@@ -42,11 +42,11 @@ pub struct Client {
 
 struct Shared {
     endpoint: String,
-    user: OnceLock<String>,
+    login: Login,
     words: LastWords,
     etcd: etcd_client::Client,
     kv: KvClient,
-    watch: WatchClient,
+    direct: Direct,
     keepers: Keepers,
     pulse: Pulse,
 }
@@ -73,32 +73,26 @@ impl Client {
         returned: watch::Sender<()>,
     ) -> Result<Self, PortError> {
         let target = Target::new(endpoint, connection)?;
-        let channel = WatchesNeedLeader(target.connect(connection).await?);
-        let channel = Channel::Custom(BoxCloneSyncService::new(channel));
-        // Without a user this sends nothing yet. The refreshing starts to matter with a login.
-        let options = ConnectOptions::new().with_auto_token_refresh(true);
+        let token = Token::default();
+        let wire = Wire::new(target.connect(connection).await?, token.clone());
+        let channel = Channel::Custom(BoxCloneSyncService::new(wire.clone()));
         let asked = Asked { endpoint, user: None, words: None, doing: "connect".into() };
-        let etcd =
-            etcd_client::Client::from_channel(channel, Some(options)).await.map_err(|error| asked.failed(&error))?;
+        // Logging in is done here, for the calls that go past this client need the token as well.
+        let etcd = etcd_client::Client::from_channel(channel, None).await.map_err(|error| asked.failed(&error))?;
         let kv = etcd.kv_client().max_decoding_message_size(LARGEST_MESSAGE);
-        let watch = etcd.watch_client().max_decoding_message_size(LARGEST_MESSAGE);
+        let (login, direct) = (Login::new(token), Direct::new(wire));
         let words = target.last_words();
-        let (endpoint, user, pulse) = (target.endpoint, OnceLock::new(), Pulse::new(returned));
-        let shared = Shared { endpoint, user, words, etcd, kv, watch, keepers: Keepers::default(), pulse };
+        let (endpoint, pulse) = (target.endpoint, Pulse::new(returned));
+        let shared = Shared { endpoint, login, words, etcd, kv, direct, keepers: Keepers::default(), pulse };
         Ok(Self { shared: Arc::new(shared), deadline: connection.command_timeout })
     }
 
     /// Logs in; a cluster that has no users takes everybody. The server needs its quorum for it
     /// and some tenth of a second.
     pub(super) async fn log_in(&self, user: &Credentials) -> Result<(), PortError> {
-        let credentials = Some((user.name.clone(), user.password.clone()));
-        let mut etcd = self.shared.etcd.clone();
         let asked = Asked { user: Some(&user.name), ..self.asked("log in") };
-        match tokio::time::timeout(self.deadline, etcd.update_user(credentials)).await {
-            Ok(Ok(())) => {
-                let _ = self.shared.user.set(user.name.clone());
-                Ok(())
-            }
+        match tokio::time::timeout(self.deadline, self.shared.login.log_in(&self.shared.etcd, user)).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(etcd_client::Error::GRpcStatus(status)))
                 if status.message().contains("authentication is not enabled") =>
             {
@@ -116,7 +110,7 @@ impl Client {
 
     /// Who is logged in.
     pub fn user(&self) -> Option<&str> {
-        self.shared.user.get().map(String::as_str)
+        self.shared.login.user()
     }
 
     /// How long a call may take.
@@ -208,20 +202,18 @@ impl Client {
         came
     }
 
-    /// Asks, and asks again when a login has to be renewed for it. One that ran out is renewed by
-    /// `etcd-client`, except for the one error it does not know: that the users were changed since.
+    /// Asks, and asks again when a login has to be renewed for it.
     async fn ask<Q, A, F>(&self, question: Q, ask: impl Fn(Q) -> F + Send + Sync) -> Result<A, etcd_client::Error>
     where
         Q: Clone + Send,
         A: Send,
         F: Future<Output = Result<A, etcd_client::Error>> + Send,
     {
-        let again = self.user().is_some().then(|| question.clone());
+        let login = &self.shared.login;
+        let again = login.user().is_some().then(|| (question.clone(), login.token()));
         match (ask(question).await, again) {
-            (Err(etcd_client::Error::GRpcStatus(status)), Some(again))
-                if status.message().contains("auth store is old") =>
-            {
-                self.shared.etcd.refresh_token().await?;
+            (Err(etcd_client::Error::GRpcStatus(status)), Some((again, token))) if is_stale(&status) => {
+                login.renew(&self.shared.etcd, token).await?;
                 ask(again).await
             }
             (answer, _) => answer,
@@ -235,54 +227,30 @@ impl Etcd for Client {
     async fn range(&self, ask: Range) -> Result<Page, PortError> {
         let verb = if ask.want == Want::Count { "count" } else { "list" };
         let name = range_name(&ask.range);
-        let call = |ask: Range| {
-            let mut kv = self.shared.kv.clone();
-            async move { kv.get(&*ask.range.start, Some(convert::range_options(&ask))).await }
-        };
-        let answer = self.call(ask, call, || format!("{verb} {name}")).await?.0;
-        Ok(Page {
-            header: convert::header(answer.header),
-            keys: convert::key_values(answer.kvs),
-            more: answer.more,
-            count: answer.count,
-        })
+        let call = |ask: Range| async move { Ok(self.shared.direct.range(convert::range_request(&ask)).await?) };
+        self.call(ask, call, || format!("{verb} {name}")).await
     }
 
     async fn watch(&self, first: WatchRange) -> Result<Watch, PortError> {
         let name = range_name(&first.range);
-        let call = |first: WatchRange| {
-            let mut watch = self.shared.watch.clone();
-            async move { watch.watch(&*first.range.start, Some(convert::watch_options(&first))).await }
-        };
-        let stream = self.call(first, call, || format!("watch {name}")).await?;
-        Ok(Watch { client: self.clone(), stream })
+        let call =
+            |first: WatchRange| async move { Ok(self.shared.direct.watch(convert::watch_request(&first)).await?) };
+        let (asks, answers) = self.call(first, call, || format!("watch {name}")).await?;
+        Ok(Watch { client: self.clone(), asks, answers })
     }
 
     async fn time_to_live(&self, lease: LeaseId, keys: bool) -> Result<TimeToLive, PortError> {
-        let call = |keys: bool| {
-            let mut client = self.shared.etcd.lease_client();
-            let options = etcd_client::LeaseTimeToLiveOptions::new();
-            let options = if keys { options.with_keys() } else { options };
-            async move { client.time_to_live(lease.0, Some(options)).await }
-        };
-        let doing = || format!("ask lease {lease}");
-        let (answer, keys) = match self.call(keys, call, doing).await {
-            // The list of keys has no pages, and this client no way to take a longer message.
-            Err(PortError::TooLarge { .. }) if keys => (self.call(false, call, doing).await?, false),
-            answer => (answer?, keys),
-        };
-        let answer = answer.0;
+        let ask = PbLeaseTimeToLiveRequest { id: lease.0, keys };
+        let call = |ask| async move { Ok(self.shared.direct.time_to_live(ask).await?) };
+        let answer = self.call(ask, call, || format!("ask lease {lease}")).await?;
         let term = Term(answer.header.map_or(0, |header| header.raft_term));
         let keys = keys.then(|| answer.keys.into_iter().map(Key::from).collect());
         Ok(TimeToLive { term, granted: answer.granted_ttl, remaining: answer.ttl, keys })
     }
 
     async fn leases(&self) -> Result<Vec<LeaseId>, PortError> {
-        let call = |()| {
-            let mut client = self.shared.etcd.lease_client();
-            async move { client.leases().await }
-        };
-        let answer = self.call((), call, || "list leases".into()).await?.0;
+        let call = |()| async { Ok(self.shared.direct.leases().await?) };
+        let answer = self.call((), call, || "list leases".into()).await?;
         Ok(answer.leases.into_iter().map(|lease| LeaseId(lease.id)).collect())
     }
 
@@ -399,36 +367,38 @@ impl Etcd for Client {
 /// A stream of watch answers from one endpoint.
 pub struct Watch {
     client: Client,
-    stream: etcd_client::WatchStream,
+    asks: mpsc::Sender<PbWatchRequest>,
+    answers: Streaming<WatchAnswer>,
 }
 
 impl Watch {
-    fn failed(&self, error: &etcd_client::Error) -> PortError {
-        self.client.asked("watch").failed(error)
+    async fn ask(&self, ask: PbWatchRequest) -> Result<(), PortError> {
+        // Who reads the answers is told why the stream ended.
+        self.asks.send(ask).await.map_err(|_| self.failed(Refusal::unavailable("the watch stream has ended")))
+    }
+
+    fn failed(&self, status: Refusal) -> PortError {
+        self.client.asked("watch").failed(&status.into())
     }
 }
 
 impl WatchStream for Watch {
     async fn next(&mut self) -> Result<Option<WatchAnswer>, PortError> {
-        let came = match self.stream.message().await {
-            Ok(answer) => Ok(answer.map(|answer| convert::watch_answer(answer.0))),
-            Err(error) => Err(self.failed(&error)),
-        };
+        let came = self.answers.message().await.map_err(|status| self.failed(status));
         self.client.shared.pulse.note(&came);
         came
     }
 
     async fn add(&mut self, watch: WatchRange) -> Result<(), PortError> {
-        let asked = self.stream.watch(&*watch.range.start, Some(convert::watch_options(&watch))).await;
-        asked.map_err(|error| self.failed(&error))
+        self.ask(convert::watch_request(&watch)).await
     }
 
     async fn cancel(&mut self, watch: WatchId) -> Result<(), PortError> {
-        self.stream.cancel(watch.0).await.map_err(|error| self.failed(&error))
+        self.ask(convert::cancel_request(watch)).await
     }
 
     async fn ask_progress(&mut self) -> Result<(), PortError> {
-        self.stream.request_progress().await.map_err(|error| self.failed(&error))
+        self.ask(convert::progress_request()).await
     }
 }
 

@@ -1,15 +1,15 @@
 //! Between etcd's wire types and the domain: by value, nothing is copied that can be moved.
 
-use etcd_client::proto::{PbEvent, PbKeyValue, PbMember, PbResponseHeader, PbStatusResponse, PbWatchResponse};
+use etcd_client::proto::{
+    PbKeyValue, PbMember, PbRangeRequest, PbResponseHeader, PbStatusResponse, PbWatchRequest, PbWatchRequestUnion,
+};
 use etcd_client::{CompareOp, DeleteOptions, GetOptions, PutOptions, TxnOp, WatchOptions};
 
-use super::error::printable;
 use super::{
-    Compare, Delete, Header, Op, Operand, Ordering, Put, Range, SortOrder, SortTarget, Want, WatchAnswer, WatchId,
-    WatchRange,
+    Compare, Delete, Header, Op, Operand, Ordering, Put, Range, SortOrder, SortTarget, Want, WatchId, WatchRange,
 };
 use crate::domain::{
-    AlarmKind, ClusterId, Key, KeyEvent, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status, Term,
+    AlarmKind, ClusterId, Key, KeyValue, LeaseId, Member, MemberId, Millis, RaftIndex, Revision, Status, Term,
 };
 
 pub(super) fn header(header: Option<PbResponseHeader>) -> Header {
@@ -35,45 +35,6 @@ pub(super) fn key_value(kv: PbKeyValue) -> KeyValue {
 
 pub(super) fn key_values(kvs: Vec<PbKeyValue>) -> Vec<KeyValue> {
     kvs.into_iter().map(key_value).collect()
-}
-
-/// A change with its revision. `None` for an event without a key or of a type that this
-/// version does not know: a newer server's, which must not end the watch.
-fn change(event: PbEvent) -> Option<(Revision, KeyEvent)> {
-    let kv = event.kv?;
-    let revision = Revision(kv.mod_revision);
-    match event.r#type {
-        0 => Some((revision, KeyEvent::Put(key_value(kv)))),
-        1 => Some((revision, KeyEvent::Delete { key: Key::from(kv.key), previous: event.prev_kv.map(key_value) })),
-        unknown => {
-            tracing::warn!(unknown, "watch event of an unknown type left out");
-            None
-        }
-    }
-}
-
-pub(super) fn watch_answer(answer: PbWatchResponse) -> WatchAnswer {
-    // Refused watches and progress of the whole stream come as -1, or as 0 from some servers;
-    // the numbers handed out start at 1.
-    let watch = (answer.watch_id > 0).then_some(WatchId(answer.watch_id));
-    let header = header(answer.header);
-    if answer.canceled {
-        let compacted = (answer.compact_revision > 0).then_some(Revision(answer.compact_revision));
-        return WatchAnswer::Cancelled {
-            watch,
-            refused: answer.created,
-            compacted,
-            why: printable(&answer.cancel_reason),
-        };
-    }
-    if answer.created {
-        return WatchAnswer::Created { watch, header };
-    }
-    if answer.events.is_empty() {
-        return WatchAnswer::Progress { watch, revision: header.revision };
-    }
-    let changes = answer.events.into_iter().filter_map(change).collect();
-    WatchAnswer::Events { watch: WatchId(answer.watch_id), header, changes }
 }
 
 pub(super) fn member(member: PbMember) -> Member {
@@ -122,7 +83,12 @@ pub(super) const fn alarm_type(kind: AlarmKind) -> etcd_client::AlarmType {
     }
 }
 
-pub(super) fn range_options(ask: &Range) -> GetOptions {
+pub(super) fn range_request(ask: &Range) -> PbRangeRequest {
+    let (key, range_end) = (ask.range.start.to_vec(), ask.range.end.to_vec());
+    PbRangeRequest { key, range_end, ..range_options(ask).into() }
+}
+
+fn range_options(ask: &Range) -> GetOptions {
     let mut options = GetOptions::new()
         .with_range(&*ask.range.end)
         .with_limit(i64::from(ask.limit))
@@ -167,13 +133,32 @@ pub(super) fn delete_options(delete: &Delete) -> DeleteOptions {
     DeleteOptions::new().with_range(&*delete.range.end)
 }
 
-pub(super) fn watch_options(watch: &WatchRange) -> WatchOptions {
-    WatchOptions::new()
+pub(super) fn watch_request(watch: &WatchRange) -> PbWatchRequest {
+    let options = WatchOptions::new()
+        .with_key(&*watch.range.start)
         .with_watch_id(watch.id.0)
         .with_range(&*watch.range.end)
         .with_prev_key()
         .with_progress_notify()
-        .with_start_revision(watch.from.map_or(0, |revision| revision.0))
+        .with_start_revision(watch.from.map_or(0, |revision| revision.0));
+    options.into()
+}
+
+pub(super) fn cancel_request(watch: WatchId) -> PbWatchRequest {
+    let mut union = PbWatchRequestUnion::CancelRequest(unset());
+    if let PbWatchRequestUnion::CancelRequest(cancel) = &mut union {
+        cancel.watch_id = watch.0;
+    }
+    PbWatchRequest { request_union: Some(union) }
+}
+
+pub(super) fn progress_request() -> PbWatchRequest {
+    PbWatchRequest { request_union: Some(PbWatchRequestUnion::ProgressRequest(unset())) }
+}
+
+/// A message that etcd-client gives no name to.
+fn unset<T: Default>() -> T {
+    T::default()
 }
 
 pub(super) fn compare(compare: Compare) -> etcd_client::Compare {
@@ -201,32 +186,5 @@ pub(super) fn operation(op: Op) -> TxnOp {
             TxnOp::put(&*put.key, put.value, Some(options))
         }
         Op::Delete(delete) => TxnOp::delete(&*delete.range.start, Some(delete_options(&delete))),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn event(r#type: i32) -> PbEvent {
-        let kv = PbKeyValue { key: b"k".into(), mod_revision: 7, ..PbKeyValue::default() };
-        PbEvent { r#type, kv: Some(kv), prev_kv: None }
-    }
-
-    #[test]
-    fn an_event_of_an_unknown_type_is_left_out_and_the_rest_stays() {
-        let answer = PbWatchResponse { watch_id: 3, events: vec![event(9), event(1)], ..PbWatchResponse::default() };
-        let deleted = (Revision(7), KeyEvent::Delete { key: Key::from("k"), previous: None });
-        let expected = WatchAnswer::Events { watch: WatchId(3), header: Header::default(), changes: vec![deleted] };
-        assert_eq!(watch_answer(answer), expected);
-    }
-
-    #[test]
-    fn a_refused_watch_is_no_created_one() {
-        let answer = PbWatchResponse { watch_id: -1, created: true, canceled: true, ..PbWatchResponse::default() };
-        assert!(matches!(
-            watch_answer(answer),
-            WatchAnswer::Cancelled { watch: None, refused: true, compacted: None, .. }
-        ));
     }
 }

@@ -22,7 +22,9 @@ use tonic::codegen::http::{HeaderValue, Request, Response, Uri};
 use tonic::codegen::{Service, StdError as BoxError};
 use tonic::transport::{Channel, Endpoint};
 
+use super::direct::WATCH;
 use super::error::{Asked, PortError, printable};
+use super::login::Token;
 use super::stream::{LastWords, Stream};
 use super::tls;
 use crate::config::Connection;
@@ -39,6 +41,9 @@ const CONNECTION_WINDOW: u32 = 32 << 20;
 /// etcd drops a connection that is pinged more often than every 5 s
 /// (`--grpc-keepalive-min-time`), and clients in Go never ping more often than this.
 const SHORTEST_PING: Duration = Duration::from_secs(10);
+
+/// The path of the call that gets a token, and so needs none.
+const AUTHENTICATE: &str = "/etcdserverpb.Auth/Authenticate";
 
 /// Where to connect to, and how.
 #[derive(Clone)]
@@ -230,25 +235,41 @@ impl fmt::Display for DialError {
 
 impl StdError for DialError {}
 
-/// Asks for a leader on watches and on nothing else: a watch on a member that lost its leader
-/// must end instead of going silent, while reads from such a member shall still work.
+/// A connection that sends with each call what has to go with it: the token of whoever is logged
+/// in, and on watches the wish for a leader. A watch on a member that lost its leader must end
+/// instead of going silent, while reads from such a member shall still work.
 #[derive(Clone)]
-pub(super) struct WatchesNeedLeader(pub Channel);
+pub(super) struct Wire {
+    channel: Channel,
+    token: Token,
+}
 
-impl Service<Request<Body>> for WatchesNeedLeader {
+impl Wire {
+    pub const fn new(channel: Channel, token: Token) -> Self {
+        Self { channel, token }
+    }
+}
+
+impl Service<Request<Body>> for Wire {
     type Response = Response<Body>;
     type Error = BoxError;
     type Future = Pin<Box<dyn Future<Output = Result<Self::Response, BoxError>> + Send>>;
 
     fn poll_ready(&mut self, cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        self.0.poll_ready(cx).map_err(Into::into)
+        self.channel.poll_ready(cx).map_err(Into::into)
     }
 
     fn call(&mut self, mut request: Request<Body>) -> Self::Future {
-        if request.uri().path() == "/etcdserverpb.Watch/Watch" {
-            request.headers_mut().insert("hasleader", HeaderValue::from_static("true"));
+        let path = request.uri().path();
+        let (watches, logs_in) = (path == WATCH, path == AUTHENTICATE);
+        let headers = request.headers_mut();
+        if watches {
+            headers.insert("hasleader", HeaderValue::from_static("true"));
         }
-        let answer = self.0.call(request);
+        if !logs_in && let Some(token) = self.token.get() {
+            headers.insert("token", token);
+        }
+        let answer = self.channel.call(request);
         Box::pin(async move { answer.await.map_err(Into::into) })
     }
 }

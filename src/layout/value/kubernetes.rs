@@ -1,7 +1,8 @@
-//! Kubernetes `Lease` objects as the API server stores them: `k8s\0`, then protobuf. Read by
-//! hand with every bound checked, for the five fields that say who holds a lease since when
+//! Kubernetes `Lease` objects as the API server stores them: `k8s\0`, then protobuf. Read for
+//! the five fields that say who holds a lease since when
 //! (`k8s.io/api/coordination/v1/generated.proto`).
 
+use crate::domain::protobuf::{Content, Fields, int32};
 use crate::domain::{Millis, Timestamp};
 
 use super::Decoded;
@@ -35,8 +36,8 @@ impl Lease {
         // An object without a spec is a lease that nobody ever took.
         let raw = message(unknown, 2)?;
         let mut lease = Self::default();
-        for field in Fields(raw) {
-            if let (2, Wire::Bytes(spec)) = field? {
+        for field in Fields::of(raw) {
+            if let (2, Content::Bytes(spec)) = field? {
                 lease.read_spec(spec)?;
             }
         }
@@ -44,16 +45,16 @@ impl Lease {
     }
 
     fn read_spec(&mut self, spec: &[u8]) -> Option<()> {
-        for field in Fields(spec) {
+        for field in Fields::of(spec) {
             match field? {
-                (1, Wire::Bytes(holder)) => {
+                (1, Content::Bytes(holder)) => {
                     let holder = String::from_utf8_lossy(holder);
                     self.holder = (!holder.is_empty()).then(|| holder.into_owned());
                 }
-                (2, Wire::Number(seconds)) => self.duration = Some(Millis::from_secs(i64::from(int32(seconds)))),
-                (3, Wire::Bytes(time)) => self.acquired = Some(micro_time(time)?),
-                (4, Wire::Bytes(time)) => self.renewed = Some(micro_time(time)?),
-                (5, Wire::Number(transitions)) => self.transitions = Some(int32(transitions)),
+                (2, Content::Number(seconds)) => self.duration = Some(Millis::from_secs(i64::from(int32(seconds)))),
+                (3, Content::Bytes(time)) => self.acquired = Some(micro_time(time)?),
+                (4, Content::Bytes(time)) => self.renewed = Some(micro_time(time)?),
+                (5, Content::Number(transitions)) => self.transitions = Some(int32(transitions)),
                 _ => {}
             }
         }
@@ -93,94 +94,26 @@ fn rfc3339(time: Timestamp) -> Option<String> {
 /// A `MicroTime`: seconds since 1970 and nanoseconds. Absent members are 0, as protobuf has it.
 fn micro_time(bytes: &[u8]) -> Option<Timestamp> {
     let (mut seconds, mut nanos) = (0_i64, 0_i32);
-    for field in Fields(bytes) {
+    for field in Fields::of(bytes) {
         match field? {
-            (1, Wire::Number(number)) => seconds = number.cast_signed(),
-            (2, Wire::Number(number)) => nanos = int32(number),
+            (1, Content::Number(number)) => seconds = number.cast_signed(),
+            (2, Content::Number(number)) => nanos = int32(number),
             _ => {}
         }
     }
     Some(Timestamp(seconds.checked_mul(1000)?.checked_add(i64::from(nanos / 1_000_000))?))
 }
 
-/// An `int32` on the wire is sign-extended to 64 bits; the upper half repeats the sign.
-#[expect(clippy::cast_possible_truncation, reason = "protobuf defines int32 as the low half of the varint")]
-const fn int32(number: u64) -> i32 {
-    (number as u32).cast_signed()
-}
-
 /// The last length-delimited field with this number; an absent one is an error here.
 fn message(bytes: &[u8], wanted: u64) -> Option<&[u8]> {
     let mut found = None;
-    for field in Fields(bytes) {
+    for field in Fields::of(bytes) {
         match field? {
-            (number, Wire::Bytes(bytes)) if number == wanted => found = Some(bytes),
+            (number, Content::Bytes(bytes)) if number == wanted => found = Some(bytes),
             _ => {}
         }
     }
     found
-}
-
-/// A field's content.
-enum Wire<'a> {
-    Number(u64),
-    Bytes(&'a [u8]),
-    Fixed,
-}
-
-/// The fields of a protobuf message in their order; ends with a `None` where it cannot be read.
-struct Fields<'a>(&'a [u8]);
-
-impl<'a> Iterator for Fields<'a> {
-    type Item = Option<(u64, Wire<'a>)>;
-
-    fn next(&mut self) -> Option<Self::Item> {
-        if self.0.is_empty() {
-            return None;
-        }
-        let field = self.field();
-        if field.is_none() {
-            self.0 = &[];
-        }
-        Some(field)
-    }
-}
-
-impl<'a> Fields<'a> {
-    fn field(&mut self) -> Option<(u64, Wire<'a>)> {
-        let tag = self.varint()?;
-        let content = match tag & 7 {
-            0 => Wire::Number(self.varint()?),
-            1 => self.take(8).map(|_| Wire::Fixed)?,
-            2 => {
-                let length = self.varint()?;
-                Wire::Bytes(self.take(usize::try_from(length).ok()?)?)
-            }
-            5 => self.take(4).map(|_| Wire::Fixed)?,
-            // Groups are long gone from protobuf, 6 and 7 never were.
-            _ => return None,
-        };
-        Some((tag >> 3, content))
-    }
-
-    fn take(&mut self, length: usize) -> Option<&'a [u8]> {
-        let (taken, rest) = self.0.split_at_checked(length)?;
-        self.0 = rest;
-        Some(taken)
-    }
-
-    fn varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for shift in (0..64).step_by(7) {
-            let (byte, rest) = self.0.split_first()?;
-            self.0 = rest;
-            number |= u64::from(byte & 0x7f) << shift;
-            if byte & 0x80 == 0 {
-                return Some(number);
-            }
-        }
-        None
-    }
 }
 
 #[cfg(test)]
