@@ -5,12 +5,14 @@
 use std::borrow::Borrow;
 use std::fmt;
 use std::ops::Deref;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-/// A key of the store: any bytes.
+/// A key of the store: any bytes. Clones share them, for a key is named in many places: in its
+/// lock's queue, in each line of the history, in a finding and its remedy.
 #[derive(Clone, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct Key(#[serde(with = "super::bytes")] Box<[u8]>);
+pub struct Key(#[serde(with = "super::bytes")] Arc<[u8]>);
 
 impl Key {
     /// The key's bytes.
@@ -34,7 +36,7 @@ impl Borrow<[u8]> for Key {
 
 impl From<Vec<u8>> for Key {
     fn from(bytes: Vec<u8>) -> Self {
-        Self(bytes.into_boxed_slice())
+        Self(bytes.into())
     }
 }
 
