@@ -183,7 +183,16 @@ impl<'a> WaitFor<'a> {
 
     /// Who waits for whom by these facts.
     pub fn of(facts: &'a Facts) -> Self {
-        let mut graph = scan::scan(facts);
+        Self::grown(scan::scan(facts), facts)
+    }
+
+    /// The same among those who may hold something: its circles, and who waits for itself, are those
+    /// of the whole. Most clients of a long queue only wait, so it costs a part.
+    pub fn of_holders(facts: &'a Facts) -> Self {
+        Self::grown(scan::scan_holders(facts), facts)
+    }
+
+    fn grown(mut graph: Self, facts: &Facts) -> Self {
         let components = circles::find(&mut graph);
         forest::grow(&mut graph, &components, facts.now());
         graph

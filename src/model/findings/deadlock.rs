@@ -26,7 +26,7 @@ fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {
     if !facts.link.listed || !WaitFor::can_close(facts) {
         return;
     }
-    let graph = WaitFor::of(facts);
+    let graph = WaitFor::of_holders(facts);
     for circle in graph.circles().iter().filter(|circle| is_settled(facts, circle.since)) {
         if circle.certain || circle.links.iter().all(|link| may_stand_still(&graph, link.wait)) {
             found.add(in_circle(facts, &graph, circle));

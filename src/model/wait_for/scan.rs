@@ -54,20 +54,44 @@ pub(super) fn can_close(facts: &Facts) -> bool {
     })
 }
 
-/// The graph without its circles and its forest.
+/// Reads them all, sorted by name.
 pub(super) fn scan(facts: &Facts) -> WaitFor<'_> {
-    let mut locks: Vec<LockView<'_>> = contended(facts).collect();
+    read(facts, |_| None)
+}
+
+/// The same without those who wait and hold nothing: no circle goes through them.
+pub(super) fn scan_holders(facts: &Facts) -> WaitFor<'_> {
+    read(facts, |locks| Some(may_hold(locks)))
+}
+
+fn read<'a>(facts: &'a Facts, only: impl FnOnce(&[LockView<'a>]) -> Option<HashSet<LeaseId>>) -> WaitFor<'a> {
+    let mut locks: Vec<LockView<'a>> = contended(facts).collect();
     locks.sort_unstable_by_key(|lock| (lock.name(), lock.ix()));
+    let only = only(&locks);
     let mut scan = Scan::default();
     for (at, lock) in (0..).zip(&locks) {
-        scan.take(at, *lock);
+        scan.take(at, *lock, only.as_ref());
     }
     scan.join();
     scan.graph(&locks)
 }
 
+/// The leases of clients that may hold one of these locks: they do, or a value on them names a
+/// process, which may hold one with another lease.
+fn may_hold(locks: &[LockView<'_>]) -> HashSet<LeaseId> {
+    let mut leases = HashSet::new();
+    for lock in locks {
+        leases.extend(lock.holders().map(|key| key.lease()));
+        let named = |key: &KeyView<'_>| process(&key.entry().facts(), key.family).is_some();
+        leases.extend(lock.waiters().map(|waiter| waiter.key).filter(named).map(|key| key.lease()));
+    }
+    leases.remove(&LeaseId::NONE);
+    leases
+}
+
 impl<'a> Scan<'a> {
-    fn take(&mut self, at: u32, lock: LockView<'a>) {
+    /// Takes in a lock, with the waiters on these leases only, if any are named.
+    fn take(&mut self, at: u32, lock: LockView<'a>, only: Option<&HashSet<LeaseId>>) {
         let mut holders = Vec::new();
         for key in lock.holders() {
             let session = self.session(at, key);
@@ -76,6 +100,9 @@ impl<'a> Scan<'a> {
         }
         self.holders.push(holders);
         for waiter in lock.waiters() {
+            if only.is_some_and(|only| !only.contains(&waiter.key.lease())) {
+                continue;
+            }
             let session = self.session(at, waiter.key);
             let wait = u32::try_from(self.waits.len()).unwrap_or(u32::MAX);
             if self.sessions[session as usize].holds == at {

@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{ClientIx, Step, WaitFor};
+use super::{ClientIx, Link, Step, WaitFor};
 use crate::domain::{Key, KeyEvent, KeyRange, KeyValue, LeaseId, Revision, Timestamp};
 use crate::event::{Change, Event, LinkState, ListPage, Observation, Stamped};
 use crate::model::findings::scene::Scene;
@@ -226,6 +226,25 @@ fn long_queues_and_long_chains_cost_no_stack() {
     assert_eq!(deadlocks(&closed)[0].locks.len(), 10_000);
 }
 
+/// Each circle's leases and locks in its order, and who waits for itself.
+fn closed(graph: &WaitFor<'_>) -> Vec<String> {
+    let link = |link: &Link| {
+        let client = graph.client(link.client);
+        format!(
+            "{:?} {} waits for {:?}",
+            client.leases,
+            client.key.key().escape_ascii(),
+            graph.wait(link.wait).key.key()
+        )
+    };
+    let circles = graph.circles().iter().map(|circle| {
+        let links: Vec<_> = circle.links.iter().map(link).collect();
+        format!("{links:?} of {}, {:?}", circle.clients.len(), (circle.certain, circle.since))
+    });
+    let itself = graph.clients().filter_map(|(_, client)| client.waits_for_itself);
+    circles.chain(itself.map(|wait| format!("itself {:?}", graph.wait(wait).key.key()))).collect()
+}
+
 /// How many clients hang on this one.
 fn below(graph: &WaitFor<'_>, client: ClientIx) -> usize {
     graph.client(client).children.iter().map(|&child| 1 + below(graph, child)).sum()
@@ -249,6 +268,8 @@ proptest! {
         let graph = WaitFor::of(model.shown());
         let itself = graph.clients().any(|(_, client)| client.waits_for_itself.is_some());
         prop_assert!(WaitFor::can_close(model.shown()) || graph.circles().is_empty() && !itself);
+
+        prop_assert_eq!(closed(&WaitFor::of_holders(model.shown())), closed(&graph));
 
         let mut listed: Vec<ClientIx> = graph
             .walk()
@@ -297,5 +318,21 @@ proptest! {
             let below: usize = root.clients.iter().map(|&client| below(&graph, client)).sum();
             prop_assert_eq!(root.behind.all, below);
         }
+    }
+
+    #[test]
+    fn circles_are_found_among_those_who_may_hold_alone(
+        joined in proptest::collection::vec((0..5_u8, 0..8_i64, 0..5_u8), 0..40),
+    ) {
+        let process = |number: u8| if number == 0 { String::new() } else { format!("host-{number}:4{number}") };
+        let keys: Vec<(String, i64, String)> = joined
+            .into_iter()
+            .map(|(lock, lease, name)| (format!("/l/{lock}/{lease:x}"), lease, process(name)))
+            .collect();
+        let keys: Vec<(&str, i64, &[u8])> =
+            keys.iter().map(|(key, lease, name)| (key.as_str(), *lease, name.as_bytes())).collect();
+        let model = model(&keys);
+        let all = closed(&WaitFor::of(model.shown()));
+        prop_assert_eq!(closed(&WaitFor::of_holders(model.shown())), all);
     }
 }
