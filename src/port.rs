@@ -14,9 +14,12 @@ use crate::domain::{
     Alarm, ClusterId, Key, KeyEvent, KeyRange, LeaseId, Member, MemberId, Revision, Status, Term, Timestamp,
 };
 
+mod answers;
 pub mod client;
 mod convert;
+mod direct;
 pub mod error;
+mod login;
 pub mod memory;
 pub mod pool;
 mod pulse;
@@ -186,8 +189,7 @@ pub struct TimeToLive {
     pub granted: i64,
     /// Seconds left; -1 when the lease is gone. More in [`crate::event::LeaseTtl`].
     pub remaining: i64,
-    /// The keys that hang on it, when they were asked for and the list of them is not too long
-    /// for one message.
+    /// The keys that hang on it, when they were asked for.
     pub keys: Option<Vec<Key>>,
 }
 

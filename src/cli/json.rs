@@ -144,8 +144,13 @@ impl Hex {
             Self::Member(id) => id.0,
             Self::Cluster(id) => id.0,
         };
-        let digits = (u64::BITS - id.leading_zeros()).div_ceil(4).max(1);
-        to.extend((0..digits).rev().map(|digit| b"0123456789abcdef"[(id >> (4 * digit) & 0xf) as usize]));
+        let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+        let mut digits = [0; 16];
+        for (pair, byte) in digits.chunks_exact_mut(2).zip(id.to_be_bytes()) {
+            (pair[0], pair[1]) = (digit(byte >> 4), digit(byte & 0xf));
+        }
+        let zeros = id.leading_zeros() as usize / 4;
+        to.extend_from_slice(&digits[zeros.min(15)..]);
     }
 }
 

@@ -63,6 +63,11 @@ impl Live {
         observed.ok_or_else(|| Failure::Unexpected(eyre!("the watch of the cluster ended by itself")))
     }
 
+    /// The next fact, if it is here already.
+    pub fn observed_already(&mut self) -> Option<Stamped<Observation>> {
+        self.observations.try_recv().ok()
+    }
+
     /// Takes in a fact.
     pub fn take(&mut self, observed: Stamped<Observation>) {
         update(&mut self.model, Event::Observed(observed));

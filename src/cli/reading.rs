@@ -235,10 +235,13 @@ impl Reading {
     ///
     /// # Errors
     /// When nothing at all may be read.
-    pub fn end(&self, to: &mut impl Write) -> Result<(), Failure> {
+    pub fn end(self, to: &mut impl Write) -> Result<(), Failure> {
         to.flush()?;
         self.say_unanswered();
-        if self.report_denied() { Err(Failure::Refused) } else { Ok(()) }
+        let denied = self.report_denied();
+        // The process ends: taking a model of 100,000 keys apart would only keep the prompt waiting.
+        std::mem::forget(self.model);
+        if denied { Err(Failure::Refused) } else { Ok(()) }
     }
 
     /// Says which ranges could not be read and what it takes; whether nothing could be.

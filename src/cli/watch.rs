@@ -23,6 +23,9 @@ use crate::view::text::quantity;
 /// are printed as they are: better a cause that stays unknown than an event that is lost.
 const BACKLOG: u64 = 2_048;
 
+/// How many facts that wait already are taken in before anything else is looked at.
+const AT_ONCE: usize = 64;
+
 /// Watches and prints until the time is over or nobody reads any more.
 ///
 /// # Errors
@@ -83,7 +86,16 @@ impl Watcher {
                 () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.source.tick(),
                 observed = self.source.observed() => self.take(observed?),
             }
-            self.print(last, to)?;
+            let mut lines = self.print(last, to)?;
+            // Lines of what came together go out together.
+            for _ in 0..AT_ONCE {
+                let Some(observed) = self.source.observed_already() else { break };
+                self.take(observed);
+                lines += self.print(last, to)?;
+            }
+            if lines > 0 {
+                to.flush()?;
+            }
         }
         Ok(())
     }
@@ -125,8 +137,8 @@ impl Watcher {
         self.source.take(observed);
     }
 
-    /// Prints what happened before `last`, and what is told late.
-    fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<(), Failure> {
+    /// Prints what happened before `last`, and what is told late; how many lines that was.
+    fn print(&mut self, last: Option<u64>, to: &mut impl Write) -> Result<usize, Failure> {
         let Self { source, live, past, printer, .. } = self;
         let facts = source.model.live();
         let cluster = facts.link.cluster_id;
@@ -136,10 +148,7 @@ impl Watcher {
         lines += past.read(facts.past(), last.map(|_| 0), |happening| {
             printer.print(&Told { happening, cluster, replayed: true }, to)
         })?;
-        if lines > 0 {
-            to.flush()?;
-        }
-        Ok(())
+        Ok(lines)
     }
 }
 

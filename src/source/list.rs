@@ -14,16 +14,18 @@ use crate::event::{Denied, ListPage};
 use crate::port::{Client, Etcd, Page, PortError, Range};
 
 /// Keys on a range's first page, before it is known how large they are. Small pages cost the
-/// server much: it walks the whole range's index for each.
+/// server much: for each it walks the index of all that is left.
 const FIRST_PAGE: u32 = 10_000;
-/// Keys on a page that follows, when they are small.
-const LARGEST_PAGE: u32 = 20_000;
+/// The most keys on a page, however small they are.
+const LARGEST_PAGE: u32 = 50_000;
 /// A page's least keys, however large the values are.
 const SMALLEST_PAGE: u32 = 100;
 /// About how large a page may become.
 const PAGE_BYTES: usize = 32 << 20;
 /// From this size on a database may hold values so large that the first page starts small.
 const LARGE_DATABASE: i64 = 256 << 20;
+/// Up to this size all of a database is less than what may be asked for ahead of time.
+const SMALL_DATABASE: i64 = 32 << 20;
 /// How many ranges have their first page asked for ahead of time.
 const AHEAD: usize = 8;
 
@@ -40,7 +42,10 @@ pub(super) enum Read {
 pub(super) struct Lister {
     client: Client,
     serializable: bool,
+    /// The most keys on the next page.
     page: u32,
+    /// The most on a range's first page; of these several are in memory at once.
+    first_page: u32,
     /// The revision everything is read at, once the first answer named it.
     revision: Option<Revision>,
     waiting: VecDeque<KeyRange>,
@@ -61,9 +66,14 @@ impl Lister {
     /// Reads `ranges` in this order from a member whose database has `database` bytes in use.
     /// With `serializable` the member answers from what it has, which works without a quorum.
     pub fn new(client: &Client, ranges: Vec<KeyRange>, database: i64, serializable: bool) -> Self {
-        let page = if database > LARGE_DATABASE { SMALLEST_PAGE } else { FIRST_PAGE };
-        let client = client.clone();
-        Self { client, serializable, page, revision: None, waiting: ranges.into(), asked: VecDeque::new() }
+        let first_page = match database {
+            1..=SMALL_DATABASE => LARGEST_PAGE,
+            ..=LARGE_DATABASE => FIRST_PAGE,
+            _ => SMALLEST_PAGE,
+        };
+        let (client, page) = (client.clone(), first_page);
+        let first_page = first_page.max(FIRST_PAGE);
+        Self { client, serializable, page, first_page, revision: None, waiting: ranges.into(), asked: VecDeque::new() }
     }
 
     /// The next page, `None` when all ranges were read. Cancelling it loses nothing.
@@ -94,7 +104,7 @@ impl Lister {
                 }
                 Some(Err(PortError::TooLarge { .. })) if self.page > SMALLEST_PAGE => {
                     self.page = (self.page / 8).max(SMALLEST_PAGE);
-                    let again = self.ask(asked.range, asked.from);
+                    let again = self.ask(asked.range, asked.from, self.page);
                     self.asked.push_front(again);
                 }
                 Some(Err(error)) => return Err(error),
@@ -109,18 +119,16 @@ impl Lister {
         while self.asked.len() < ahead
             && let Some(range) = self.waiting.pop_front()
         {
-            let first = self.ask(range, None);
+            let first = self.ask(range, None, self.page.min(self.first_page));
             self.asked.push_back(first);
         }
     }
 
-    /// Puts a question on its way.
-    fn ask(&self, range: KeyRange, from: Option<Key>) -> Asked {
+    /// Puts the question for a page of so many keys on its way.
+    fn ask(&self, range: KeyRange, from: Option<Key>, limit: u32) -> Asked {
         let rest = KeyRange { start: from.as_ref().unwrap_or(&range.start).clone(), end: range.end.clone() };
         // Whatever the first answer's revision is, this member has it.
         let serializable = self.serializable || self.revision.is_some();
-        // First pages are asked for ahead of time: several are in memory at once.
-        let limit = if from.is_none() { self.page.min(FIRST_PAGE) } else { self.page };
         let question = Range { revision: self.revision, limit, serializable, ..Range::of(rest) };
         let client = self.client.clone();
         let asking: Asking = Box::pin(async move { client.range(question).await });
@@ -139,9 +147,28 @@ impl Lister {
         let last_key = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
         let last = last_key.is_none();
         if last_key.is_some() {
-            let next = self.ask(range.clone(), last_key);
+            let left = page.count.saturating_sub_unsigned(page.keys.len() as u64);
+            let next = self.ask(range.clone(), last_key, share(left).min(self.page));
             self.asked.push_front(next);
         }
         Read::Page(ListPage { range, revision, keys: page.keys, first, last })
+    }
+}
+
+/// How many of the keys that are left to ask for on the next page. More than half: what the server
+/// does while a page is taken in is done, and the last page, which nothing is done beside, is short.
+fn share(left: i64) -> u32 {
+    let share = u32::try_from(left / 5 * 3).unwrap_or(LARGEST_PAGE);
+    if share < FIRST_PAGE { FIRST_PAGE } else { share }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_become_shorter_towards_the_end() {
+        assert_eq!([80_000, 50_000, 20_000, 12_000, 1].map(share), [48_000, 30_000, 12_000, 10_000, 10_000]);
+        assert_eq!(share(i64::MAX), LARGEST_PAGE);
     }
 }

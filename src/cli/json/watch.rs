@@ -9,6 +9,12 @@ use crate::cli::watch::Told;
 use crate::domain::{ClusterId, Timestamp};
 use crate::model::{Cause, What};
 
+/// The name of a field that is not the first, with all that stands around it.
+macro_rules! name {
+    ($name:literal) => {
+        concat!(",\"", $name, "\":")
+    };
+}
 /// Writes lines, one happening each.
 ///
 /// Writing is most of what `watch` does, so a line is put together here instead of by serde:
@@ -29,47 +35,48 @@ impl Lines {
         let happening = told.happening;
         let line = &mut self.line;
         line.0.clear();
-        line.word("schema", SCHEMA);
-        line.word("event", event(&happening.what));
+        line.0.extend_from_slice(b"{\"schema\":");
+        line.quoted(SCHEMA);
+        line.word(name!("event"), event(&happening.what));
         match &self.common {
             Some((at, cluster, text)) if (*at, *cluster) == (told.at(), told.cluster) => line.0.extend_from_slice(text),
             _ => {
                 let start = line.0.len();
-                line.word_or_null("at", told.at().and_then(Timestamp::rfc3339).as_deref());
+                line.word_or_null(name!("at"), told.at().and_then(Timestamp::rfc3339).as_deref());
                 if told.replayed {
-                    line.value("replayed").extend_from_slice(b"true");
+                    line.value(name!("replayed")).extend_from_slice(b"true");
                 }
-                line.hex("cluster_id", told.cluster.map(Into::into));
+                line.hex(name!("cluster_id"), told.cluster.map(Into::into));
                 self.common = Some((told.at(), told.cluster, line.0[start..].to_vec()));
             }
         }
         match happening.known_revision() {
-            Some(revision) => line.number("revision", revision),
-            None => line.value("revision").extend_from_slice(b"null"),
+            Some(revision) => line.number(name!("revision"), revision),
+            None => line.value(name!("revision")).extend_from_slice(b"null"),
         }
         if let Some(party) = happening.what.party() {
-            line.text("lock", style.text(&party.lock));
-            line.text("key", style.text(&party.key));
-            line.hex("lease", lease_id(party.lease));
-            line.number("create_revision", party.create_revision.0);
+            line.text(name!("lock"), style.text(&party.lock));
+            line.text(name!("key"), style.text(&party.key));
+            line.hex(name!("lease"), lease_id(party.lease));
+            line.number(name!("create_revision"), party.create_revision.0);
         }
         match &happening.what {
             What::Enqueued(_) | What::Acquired(_) => {}
-            What::Released(_, why) | What::WaiterGone(_, why) => line.word("cause", cause(*why)),
-            What::Rewritten { former_lease, .. } => line.hex("former_lease", lease_id(*former_lease)),
+            What::Released(_, why) | What::WaiterGone(_, why) => line.word(name!("cause"), cause(*why)),
+            What::Rewritten { former_lease, .. } => line.hex(name!("former_lease"), lease_id(*former_lease)),
             What::LeaderChanged(change) => {
-                line.hex("from", change.from.map(Into::into));
-                line.hex("to", change.to.map(Into::into));
-                line.number("term", change.term.0);
+                line.hex(name!("from"), change.from.map(Into::into));
+                line.hex(name!("to"), change.to.map(Into::into));
+                line.number(name!("term"), change.term.0);
             }
             What::Alarm(alarm, raised) => {
-                line.hex("member", Some(alarm.member.into()));
-                line.text("alarm", Style::default().text(alarm.kind.name().as_bytes()));
-                line.value("raised").extend_from_slice(if *raised { b"true" } else { b"false" });
+                line.hex(name!("member"), Some(alarm.member.into()));
+                line.text(name!("alarm"), Style::default().text(alarm.kind.name().as_bytes()));
+                line.value(name!("raised")).extend_from_slice(if *raised { b"true" } else { b"false" });
             }
             What::Gap { from, to } => {
-                line.number("from_revision", from.0);
-                line.number("to_revision", to.0);
+                line.number(name!("from_revision"), from.0);
+                line.number(name!("to_revision"), to.0);
             }
         }
         line.0.extend_from_slice(b"}\n");
@@ -84,18 +91,20 @@ struct Object(Vec<u8>);
 impl Object {
     /// Writes a name; its value is to follow.
     fn value(&mut self, name: &'static str) -> &mut Vec<u8> {
-        self.0.extend_from_slice(if self.0.is_empty() { b"{\"" } else { b",\"" });
         self.0.extend_from_slice(name.as_bytes());
-        self.0.extend_from_slice(b"\":");
         &mut self.0
     }
 
     /// A word of the program's own, which needs no escaping either.
     fn word(&mut self, name: &'static str, word: &str) {
-        let to = self.value(name);
-        to.push(b'"');
-        to.extend_from_slice(word.as_bytes());
-        to.push(b'"');
+        self.value(name);
+        self.quoted(word);
+    }
+
+    fn quoted(&mut self, word: &str) {
+        self.0.push(b'"');
+        self.0.extend_from_slice(word.as_bytes());
+        self.0.push(b'"');
     }
 
     fn word_or_null(&mut self, name: &'static str, word: Option<&str>) {
