@@ -49,10 +49,7 @@ enum Recipe {
 
 impl Handoffs {
     pub async fn run(self, target: &Target) -> Result<()> {
-        let mut connections = Vec::new();
-        for endpoint in target.endpoint.split(',') {
-            connections.push(Client::connect([endpoint], None).await?);
-        }
+        let connections = target.connect_each().await?;
         let name = format!("{}handed-on", target.prefix);
         let length = Duration::from_secs_f64(self.secs);
         let end = Instant::now() + length;

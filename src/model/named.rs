@@ -16,7 +16,7 @@ pub(super) trait HasName {
 /// The things.
 #[derive(Clone, Debug)]
 pub(super) struct Named<T> {
-    slab: Vec<Option<T>>,
+    slab: Slab<T>,
     vacant: Vec<u32>,
     by_name: HashTable<Spot>,
     hasher: DefaultHashBuilder,
@@ -32,7 +32,12 @@ struct Spot {
 
 impl<T> Default for Named<T> {
     fn default() -> Self {
-        Self { slab: Vec::new(), vacant: Vec::new(), by_name: HashTable::new(), hasher: DefaultHashBuilder::default() }
+        Self {
+            slab: Slab::default(),
+            vacant: Vec::new(),
+            by_name: HashTable::new(),
+            hasher: DefaultHashBuilder::default(),
+        }
     }
 }
 
@@ -56,33 +61,33 @@ impl<T: HasName> Named<T> {
     }
 
     pub fn get(&self, at: u32) -> Option<&T> {
-        self.slab.get(at as usize)?.as_ref()
+        self.slab.slot(at)?.as_ref()
     }
 
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
-        self.slab.get_mut(at as usize)?.as_mut()
+        self.slab.slot_mut(at)?.as_mut()
     }
 
     /// All of them with their indices, in no order that means anything.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
-        (0..).zip(&self.slab).filter_map(|(at, slot)| Some((at, slot.as_ref()?)))
+        (0..).zip(self.slab.chunks.iter().flatten()).filter_map(|(at, slot)| Some((at, slot.as_ref()?)))
     }
 
     /// All of them, to change what is not their name.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
-        self.slab.iter_mut().flatten()
+        self.slab.chunks.iter_mut().flatten().flatten()
     }
 
     /// Adds one; the caller knows that it is not there yet.
     pub fn insert(&mut self, thing: T) -> u32 {
         let hash = self.hash(thing.name());
-        let at = if let Some(at) = self.vacant.pop() {
-            self.slab[at as usize] = Some(thing);
-            at
-        } else {
-            self.slab.push(Some(thing));
-            u32::try_from(self.slab.len() - 1).expect("fewer than four billion names fit in memory")
+        let at = match self.vacant.pop() {
+            Some(at) => at,
+            None => self.slab.grow(),
         };
+        if let Some(slot) = self.slab.slot_mut(at) {
+            *slot = Some(thing);
+        }
         self.by_name.insert_unique(widen(hash), Spot { hash, at }, |spot| widen(spot.hash));
         at
     }
@@ -94,12 +99,49 @@ impl<T: HasName> Named<T> {
             found.remove();
         }
         self.vacant.push(at);
-        self.slab[at as usize].take()
+        self.slab.slot_mut(at)?.take()
     }
 
     fn hash(&self, name: &[u8]) -> u32 {
         let hash = self.hasher.hash_one(name);
         u32::try_from(hash >> 32).expect("the upper half of 64 bits is 32 bits")
+    }
+}
+
+/// Places in chunks: one vector that grows holds everything twice while it is moved, and a third
+/// more than everything afterwards.
+#[derive(Clone, Debug)]
+struct Slab<T> {
+    chunks: Vec<Vec<Option<T>>>,
+}
+
+/// Places in a chunk.
+const CHUNK: usize = 512;
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Self { chunks: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    fn slot(&self, at: u32) -> Option<&Option<T>> {
+        self.chunks.get(at as usize / CHUNK)?.get(at as usize % CHUNK)
+    }
+
+    fn slot_mut(&mut self, at: u32) -> Option<&mut Option<T>> {
+        self.chunks.get_mut(at as usize / CHUNK)?.get_mut(at as usize % CHUNK)
+    }
+
+    /// Makes one more place, which is empty.
+    fn grow(&mut self) -> u32 {
+        if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
+            self.chunks.push(Vec::with_capacity(CHUNK));
+        }
+        let last = self.chunks.len() - 1;
+        self.chunks[last].push(None);
+        let at = last * CHUNK + self.chunks[last].len() - 1;
+        u32::try_from(at).expect("fewer than four billion names fit in memory")
     }
 }
 
@@ -131,6 +173,21 @@ mod tests {
         assert_eq!((things.find(b"a"), things.len()), (None, 1));
         assert_eq!(things.insert(Thing("c", 3)), a);
         assert_eq!(things.find(b"c"), Some(a));
+    }
+
+    #[test]
+    fn more_than_a_chunk_has_room() {
+        const NAMES: &str = "abcdefghijklmnopqrstuvwxyz";
+        let mut things = Named::default();
+        for at in 0..u32::try_from(CHUNK).unwrap() + 5 {
+            let name = &NAMES[..=at as usize % 26];
+            assert_eq!(things.insert(Thing(name, 0)), at);
+        }
+        assert_eq!((things.iter().count(), things.iter_mut().count()), (CHUNK + 5, CHUNK + 5));
+        assert_eq!(things.iter().map(|(at, _)| at).last(), Some(u32::try_from(CHUNK).unwrap() + 4));
+        let beyond = u32::try_from(CHUNK).unwrap() + 2;
+        assert!(things.remove(beyond).is_some() && things.get(beyond).is_none());
+        assert_eq!(things.insert(Thing("again", 1)), beyond);
     }
 
     #[test]
