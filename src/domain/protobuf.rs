@@ -25,7 +25,8 @@ impl<'a> Fields<'a> {
         Self(message)
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "a call for each field is half of what reading a key costs")]
+    #[inline(always)]
     fn field(&mut self) -> Option<(u64, Content<'a>)> {
         let tag = self.varint()?;
         let content = match tag & 7 {
@@ -80,7 +81,8 @@ const LONGEST: usize = 10;
 impl<'a> Iterator for Fields<'a> {
     type Item = Option<(u64, Content<'a>)>;
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as for `field`")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
         if self.0.is_empty() {
             return None;
