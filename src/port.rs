@@ -29,6 +29,7 @@ mod stream;
 mod tls;
 mod wire;
 
+pub use answers::RawPage;
 pub use client::Client;
 pub use error::PortError;
 pub use memory::Memory;

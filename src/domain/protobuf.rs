@@ -25,6 +25,11 @@ impl<'a> Fields<'a> {
         Self(message)
     }
 
+    /// What is still to be read.
+    pub const fn rest(&self) -> &'a [u8] {
+        self.0
+    }
+
     #[expect(clippy::inline_always, reason = "a call for each field is half of what reading a key costs")]
     #[inline(always)]
     fn field(&mut self) -> Option<(u64, Content<'a>)> {

@@ -3,29 +3,93 @@
 //! Pages of keys and watched changes are most of what lockscope reads, so they are read without
 //! the generated types in between (etcd `api/etcdserverpb/rpc.proto`, `api/mvccpb/kv.proto`).
 
+use tonic::codegen::Bytes;
+
 use super::error::printable;
 use super::{Header, Page, WatchAnswer, WatchId};
 use crate::domain::protobuf::{Content, Fields, int32};
 use crate::domain::{ClusterId, Key, KeyEvent, KeyValue, LeaseId, MemberId, Revision, Term};
 
-/// Reads a `RangeResponse`; `None` when it is none.
-pub(super) fn page(message: &[u8]) -> Option<Page> {
-    let keys = Vec::with_capacity(count(message, 2));
-    let mut page = Page { keys, ..Page::default() };
-    for field in Fields::of(message) {
-        match field? {
-            (1, Content::Bytes(bytes)) => page.header = header(bytes)?,
-            (2, Content::Bytes(bytes)) => page.keys.push(key_value(bytes)?),
-            (3, Content::Number(more)) => page.more = more != 0,
-            (4, Content::Number(count)) => page.count = count.cast_signed(),
-            _ => {}
+/// A page as it came. Its keys are read a few at a time, so that they are taken in while they are
+/// in the processor's caches, and a large page is in memory once and not twice.
+#[derive(Debug)]
+pub struct RawPage {
+    /// Who answered, and at which revision.
+    pub header: Header,
+    /// Whether the limit cut the answer short.
+    pub more: bool,
+    /// How many keys the whole range has.
+    pub count: i64,
+    message: Bytes,
+    /// Where in the message reading goes on.
+    at: usize,
+    left: usize,
+    last: Option<Key>,
+}
+
+impl RawPage {
+    /// Takes a `RangeResponse`; `None` when it is none.
+    pub(super) fn of(message: Bytes) -> Option<Self> {
+        let (mut header, mut more, mut count, mut left, mut last) = (Header::default(), false, 0, 0, None);
+        for field in Fields::of(&message) {
+            match field? {
+                (1, Content::Bytes(bytes)) => header = self::header(bytes)?,
+                (2, Content::Bytes(bytes)) => {
+                    left += 1;
+                    last = Some(bytes);
+                }
+                (3, Content::Number(is)) => more = is != 0,
+                (4, Content::Number(all)) => count = all.cast_signed(),
+                _ => {}
+            }
         }
+        let last = match last {
+            Some(bytes) => Some(key_value(bytes)?.key),
+            None => None,
+        };
+        Some(Self { header, more, count, at: 0, left, last, message })
     }
-    Some(page)
+
+    /// How many keys are still to be read.
+    pub const fn left(&self) -> usize {
+        self.left
+    }
+
+    /// The size of the whole message in bytes.
+    pub fn size(&self) -> usize {
+        self.message.len()
+    }
+
+    /// The last key of the page, if it has any.
+    pub const fn last_key(&self) -> Option<&Key> {
+        self.last.as_ref()
+    }
+
+    /// Reads so many keys more, or what is left; `None` when they are none.
+    pub fn read(&mut self, most: usize) -> Option<Vec<KeyValue>> {
+        let mut keys = Vec::with_capacity(most.min(self.left));
+        let mut fields = Fields::of(&self.message[self.at..]);
+        while keys.len() < most
+            && let Some(field) = fields.next()
+        {
+            if let (2, Content::Bytes(bytes)) = field? {
+                keys.push(key_value(bytes)?);
+            }
+        }
+        self.at = self.message.len() - fields.rest().len();
+        self.left -= keys.len();
+        Some(keys)
+    }
+
+    /// The same with all its keys.
+    pub(super) fn whole(mut self) -> Option<Page> {
+        let keys = self.read(self.left)?;
+        Some(Page { header: self.header, keys, more: self.more, count: self.count })
+    }
 }
 
 /// Reads a `WatchResponse`; `None` when it is none.
-pub(super) fn watch_answer(message: &[u8]) -> Option<WatchAnswer> {
+pub(super) fn watch_answer(message: &Bytes) -> Option<WatchAnswer> {
     let mut changes = Vec::with_capacity(count(message, 11));
     let (mut from, mut number, mut compacted) = (Header::default(), 0, 0);
     let (mut created, mut cancelled, mut any, mut why) = (false, false, false, String::new());
@@ -145,7 +209,7 @@ mod tests {
         let answer = PbWatchResponse { watch_id: 3, events: vec![event(9), event(1)], ..PbWatchResponse::default() };
         let deleted = (Revision(7), KeyEvent::Delete { key: Key::from("k"), previous: None });
         let expected = WatchAnswer::Events { watch: WatchId(3), header: Header::default(), changes: vec![deleted] };
-        assert_eq!(watch_answer(&answer.encode_to_vec()), Some(expected));
+        assert_eq!(watch_answer(&answer.encode_to_vec().into()), Some(expected));
     }
 
     #[test]
@@ -160,7 +224,7 @@ mod tests {
         };
         let refused =
             WatchAnswer::Cancelled { watch: None, refused: true, compacted: None, why: "no\\u{1b}[2J".into() };
-        assert_eq!(watch_answer(&answer.encode_to_vec()), Some(refused));
+        assert_eq!(watch_answer(&answer.encode_to_vec().into()), Some(refused));
     }
 
     #[test]
@@ -171,6 +235,24 @@ mod tests {
         for cut in 1..whole.len() {
             assert_eq!(page(&whole[..cut]), None, "cut at {cut}");
         }
+    }
+
+    #[test]
+    fn a_page_is_read_in_parts() {
+        let kv = |name: &str| PbKeyValue { key: name.into(), ..PbKeyValue::default() };
+        let kvs = ["/a", "/b", "/c", "/d", "/e"].map(kv).to_vec();
+        let wire = PbRangeResponse { kvs, more: true, count: 9, ..PbRangeResponse::default() }.encode_to_vec();
+        let mut page = RawPage::of(wire.into()).unwrap();
+        assert_eq!((page.left(), page.more, page.count, page.last_key()), (5, true, 9, Some(&Key::from("/e"))));
+        let mut names = |most| page.read(most).unwrap().into_iter().map(|kv| kv.key).collect::<Vec<_>>();
+        assert_eq!(names(2), ["/a", "/b"].map(Key::from));
+        assert_eq!(names(2), ["/c", "/d"].map(Key::from));
+        assert_eq!(names(2), ["/e"].map(Key::from));
+        assert_eq!((names(2), page.left()), (Vec::new(), 0));
+    }
+
+    fn page(message: &[u8]) -> Option<Page> {
+        RawPage::of(message.to_vec().into())?.whole()
     }
 
     prop_compose! {
@@ -237,13 +319,13 @@ mod tests {
                 (Revision(now.mod_revision), event)
             });
             let expected = WatchAnswer::Events { watch: WatchId(watch_id), header: told(&from), changes: changes.collect() };
-            prop_assert_eq!(watch_answer(&wire.encode_to_vec()), Some(expected));
+            prop_assert_eq!(watch_answer(&wire.encode_to_vec().into()), Some(expected));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..200)) {
             page(&bytes);
-            watch_answer(&bytes);
+            watch_answer(&bytes.into());
         }
     }
 }

@@ -15,15 +15,15 @@ use tonic::Status as Refusal;
 use tonic::codec::Streaming;
 use tower::util::BoxCloneSyncService;
 
-use super::direct::{Direct, LARGEST_MESSAGE};
+use super::direct::{Direct, LARGEST_MESSAGE, UNREADABLE};
 use super::error::{Asked, PortError, range_name};
 use super::login::{Login, Token, is_stale};
 use super::pulse::Pulse;
 use super::stream::LastWords;
 use super::wire::{Target, Wire};
 use super::{
-    Delete, Deleted, Etcd, Granted, Header, OpDone, Page, Put, Range, TimeToLive, Txn, TxnDone, Want, WatchAnswer,
-    WatchId, WatchRange, WatchStream, Written, convert,
+    Delete, Deleted, Etcd, Granted, Header, OpDone, Page, Put, Range, RawPage, TimeToLive, Txn, TxnDone, Want,
+    WatchAnswer, WatchId, WatchRange, WatchStream, Written, convert,
 };
 use crate::config::{Connection, Credentials};
 use crate::domain::{Alarm, Key, LeaseId, Member, MemberId, RaftIndex, Status, Term};
@@ -163,6 +163,22 @@ impl Client {
         self.call(alarm, call, || format!("disarm {} of member {}", alarm.kind.name(), alarm.member)).await.map(drop)
     }
 
+    /// Reads a range as [`Etcd::range`] does, and leaves its keys to be read from the answer.
+    ///
+    /// # Errors
+    /// When the call fails.
+    pub async fn raw_page(&self, ask: Range) -> Result<RawPage, PortError> {
+        let verb = if ask.want == Want::Count { "count" } else { "list" };
+        let name = range_name(&ask.range);
+        let call = |ask: Range| async move { Ok(self.shared.direct.range(convert::range_request(&ask)).await?) };
+        self.call(ask, call, || format!("{verb} {name}")).await
+    }
+
+    /// The error for keys that cannot be read from an answer.
+    pub(crate) fn unreadable(&self) -> PortError {
+        PortError::NotEtcd { endpoint: self.endpoint().into(), why: UNREADABLE.into() }
+    }
+
     fn asked(&self, doing: impl Into<String>) -> Asked<'_> {
         Asked { endpoint: self.endpoint(), user: self.user(), words: Some(&self.shared.words), doing: doing.into() }
     }
@@ -225,10 +241,8 @@ impl Etcd for Client {
     type Watch = Watch;
 
     async fn range(&self, ask: Range) -> Result<Page, PortError> {
-        let verb = if ask.want == Want::Count { "count" } else { "list" };
-        let name = range_name(&ask.range);
-        let call = |ask: Range| async move { Ok(self.shared.direct.range(convert::range_request(&ask)).await?) };
-        self.call(ask, call, || format!("{verb} {name}")).await
+        let page = self.raw_page(ask).await?;
+        page.whole().ok_or_else(|| self.unreadable())
     }
 
     async fn watch(&self, first: WatchRange) -> Result<Watch, PortError> {

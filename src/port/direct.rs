@@ -11,6 +11,7 @@ use etcd_client::proto::{
 };
 use futures::stream::unfold;
 use prost::Message;
+use prost::bytes::Buf as _;
 use tokio::sync::mpsc;
 use tonic::client::Grpc;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, Streaming};
@@ -19,8 +20,9 @@ use tonic::codegen::http::uri::PathAndQuery;
 use tonic::{Request, Status};
 use tonic_prost::{ProstCodec, ProstEncoder};
 
+use super::WatchAnswer;
+use super::answers::{RawPage, watch_answer};
 use super::wire::Wire;
-use super::{Page, WatchAnswer, answers};
 
 /// Larger than anything an etcd sends: gRPC in Go stops at 2 GiB. The default of 4 MiB is less
 /// than a page of a list or what a watch tells after a pause.
@@ -36,6 +38,9 @@ const QUESTIONS: usize = 100;
 #[derive(Clone)]
 pub(super) struct Direct(Wire);
 
+/// What is said of an answer that is none.
+pub(super) const UNREADABLE: &str = "the answer cannot be read: it is not what etcd answers to this question";
+
 /// Both directions of a watch stream.
 pub(super) type Watching = (mpsc::Sender<PbWatchRequest>, Streaming<WatchAnswer>);
 
@@ -44,8 +49,8 @@ impl Direct {
         Self(wire)
     }
 
-    pub async fn range(&self, ask: PbRangeRequest) -> Result<Page, Status> {
-        self.unary(ask, "/etcdserverpb.KV/Range", ReadBy::new(answers::page)).await
+    pub async fn range(&self, ask: PbRangeRequest) -> Result<RawPage, Status> {
+        self.unary(ask, "/etcdserverpb.KV/Range", ReadBy::new(RawPage::of)).await
     }
 
     pub async fn leases(&self) -> Result<PbLeaseLeasesResponse, Status> {
@@ -68,7 +73,7 @@ impl Direct {
         });
         let mut grpc = self.ready().await?;
         let path = PathAndQuery::from_static(WATCH);
-        let answers = grpc.streaming(Request::new(asked), path, ReadBy::new(answers::watch_answer)).await?;
+        let answers = grpc.streaming(Request::new(asked), path, ReadBy::new(|message| watch_answer(&message))).await?;
         Ok((asks, answers.into_inner()))
     }
 
@@ -94,7 +99,7 @@ struct ReadBy<Q, A> {
 }
 
 /// Reads a message; `None` when it is another.
-type Read<A> = fn(&[u8]) -> Option<A>;
+type Read<A> = fn(Bytes) -> Option<A>;
 
 impl<Q, A> ReadBy<Q, A> {
     const fn new(read: Read<A>) -> Self {
@@ -125,10 +130,7 @@ impl<A> Decoder for Reader<A> {
 
     fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<A>, Status> {
         // A message is handed over whole and in one piece, so nothing is copied here.
-        let message: Bytes = prost::bytes::Buf::copy_to_bytes(from, prost::bytes::Buf::remaining(from));
-        match (self.0)(&message) {
-            Some(answer) => Ok(Some(answer)),
-            None => Err(Status::internal("the answer cannot be read: it is not what etcd answers to this question")),
-        }
+        let message = from.copy_to_bytes(from.remaining());
+        (self.0)(message).map(Some).ok_or_else(|| Status::internal(UNREADABLE))
     }
 }

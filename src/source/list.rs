@@ -11,7 +11,7 @@ use futures::future::{BoxFuture, MaybeDone, maybe_done};
 
 use crate::domain::{Key, KeyRange, Revision};
 use crate::event::{Denied, ListPage};
-use crate::port::{Client, Etcd, Page, PortError, Range};
+use crate::port::{Client, PortError, Range, RawPage};
 
 /// Keys on a range's first page, before it is known how large they are. Small pages cost the
 /// server much: for each it walks the index of all that is left.
@@ -26,6 +26,9 @@ const PAGE_BYTES: usize = 32 << 20;
 const LARGE_DATABASE: i64 = 256 << 20;
 /// Up to this size all of a database is less than what may be asked for ahead of time.
 const SMALL_DATABASE: i64 = 32 << 20;
+/// Keys that are handed out at once: so few are still in the processor's caches when they are taken
+/// in.
+const PART: usize = 4_000;
 /// How many ranges have their first page asked for ahead of time.
 const AHEAD: usize = 8;
 
@@ -50,9 +53,19 @@ pub(super) struct Lister {
     revision: Option<Revision>,
     waiting: VecDeque<KeyRange>,
     asked: VecDeque<Asked>,
+    /// The page that is handed out.
+    open: Option<Open>,
 }
 
-type Asking = BoxFuture<'static, Result<Page, PortError>>;
+type Asking = BoxFuture<'static, Result<RawPage, PortError>>;
+
+/// A page that came.
+struct Open {
+    range: KeyRange,
+    page: RawPage,
+    /// Whether nothing of its range was handed out yet.
+    first: bool,
+}
 
 /// A page that was asked for.
 struct Asked {
@@ -73,10 +86,12 @@ impl Lister {
         };
         let (client, page) = (client.clone(), first_page);
         let first_page = first_page.max(FIRST_PAGE);
-        Self { client, serializable, page, first_page, revision: None, waiting: ranges.into(), asked: VecDeque::new() }
+        let (waiting, asked) = (ranges.into(), VecDeque::new());
+        Self { client, serializable, page, first_page, revision: None, waiting, asked, open: None }
     }
 
-    /// The next page, `None` when all ranges were read. Cancelling it loses nothing.
+    /// The next page, or part of a large one; `None` when all ranges were read. Cancelling it loses
+    /// nothing.
     ///
     /// A revision that is compacted while a range is read starts that range anew, at a newer
     /// revision: its next page is a first one again.
@@ -85,12 +100,15 @@ impl Lister {
     /// When the connection or the server fails; what was handed out until then is incomplete.
     pub async fn next(&mut self) -> Result<Option<Read>, PortError> {
         loop {
+            if let Some(open) = self.open.take() {
+                return self.hand_out(open).map(Some);
+            }
             self.ask_ahead();
             let Some(front) = self.asked.front_mut() else { return Ok(None) };
             front.answer.as_mut().await;
             let Some(mut asked) = self.asked.pop_front() else { return Ok(None) };
             match asked.answer.as_mut().take_output() {
-                Some(Ok(page)) => return Ok(Some(self.hand_out(asked.range, asked.from.is_none(), page))),
+                Some(Ok(page)) => self.open(asked.range, asked.from.is_none(), page),
                 Some(Err(PortError::Denied { user, why, .. })) => {
                     return Ok(Some(Read::Denied(Denied { range: asked.range, user, why })));
                 }
@@ -131,27 +149,39 @@ impl Lister {
         let serializable = self.serializable || self.revision.is_some();
         let question = Range { revision: self.revision, limit, serializable, ..Range::of(rest) };
         let client = self.client.clone();
-        let asking: Asking = Box::pin(async move { client.range(question).await });
+        let asking: Asking = Box::pin(async move { client.raw_page(question).await });
         let mut answer = Box::pin(maybe_done(asking));
         // Polled once, the question is on its way; whoever awaits the answer polls it again.
         let _ = answer.as_mut().now_or_never();
         Asked { range, from, answer }
     }
 
-    fn hand_out(&mut self, range: KeyRange, first: bool, page: Page) -> Read {
-        let revision = *self.revision.get_or_insert(page.header.revision);
-        let bytes: usize = page.keys.iter().map(|kv| kv.key.len() + kv.value.len()).sum();
-        if let Some(fitting) = (PAGE_BYTES * page.keys.len()).checked_div(bytes) {
+    /// Takes a page that came, and asks for the next one.
+    fn open(&mut self, range: KeyRange, first: bool, page: RawPage) {
+        self.revision.get_or_insert(page.header.revision);
+        if let Some(fitting) = (PAGE_BYTES * page.left()).checked_div(page.size()).filter(|_| page.left() > 0) {
             self.page = u32::try_from(fitting).unwrap_or(LARGEST_PAGE).clamp(SMALLEST_PAGE, LARGEST_PAGE);
         }
-        let last_key = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
-        let last = last_key.is_none();
-        if last_key.is_some() {
-            let left = page.count.saturating_sub_unsigned(page.keys.len() as u64);
-            let next = self.ask(range.clone(), last_key, share(left).min(self.page));
+        if let Some(last) = page.last_key().filter(|_| page.more) {
+            let from = Key::from([last.as_bytes(), b"\0"].concat());
+            let left = page.count.saturating_sub_unsigned(page.left() as u64);
+            let next = self.ask(range.clone(), Some(from), share(left).min(self.page));
             self.asked.push_front(next);
         }
-        Read::Page(ListPage { range, revision, keys: page.keys, first, last })
+        self.open = Some(Open { range, page, first });
+    }
+
+    /// Reads a part of the page that is open.
+    fn hand_out(&mut self, mut open: Open) -> Result<Read, PortError> {
+        let keys = open.page.read(PART).ok_or_else(|| self.client.unreadable())?;
+        let (range, first, done) = (open.range.clone(), open.first, open.page.left() == 0);
+        let last = done && !open.page.more;
+        // The first answer's revision is the one that all are read at.
+        let revision = *self.revision.get_or_insert(open.page.header.revision);
+        if !done {
+            self.open = Some(Open { first: false, ..open });
+        }
+        Ok(Read::Page(ListPage { range, revision, keys, first, last }))
     }
 }
 
