@@ -25,16 +25,18 @@ pub fn run(config: Config) -> Result<(), Failure> {
 }
 
 /// Runs what shows the dashboard beside something else that goes on, and says how it ended.
-pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
+pub fn on_threads<E: Into<Failure>>(
+    shown: impl Future<Output = Result<ExitReason, E>> + Send + 'static,
+) -> Result<(), Failure> {
     show(Builder::new_multi_thread().worker_threads(THREADS), shown)
 }
 
 fn show<E: Into<Failure>>(
     runtime: &mut Builder,
-    shown: impl Future<Output = Result<ExitReason, E>>,
+    shown: impl Future<Output = Result<ExitReason, E>> + Send + 'static,
 ) -> Result<(), Failure> {
     let shown = async { shown.await.map_err(Into::into) };
-    match wait::block_on(runtime, shown)? {
+    match wait::block_on_task(runtime, shown)? {
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
         ExitReason::Unknown => Err(Failure::Unknown),
