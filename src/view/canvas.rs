@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
@@ -25,10 +25,11 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// An empty frame on these cells.
+    /// An empty frame on these cells, whatever was there.
     pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        let area = buffer.area;
-        buffer.set_style(area, theme.style(Role::Text));
+        let mut blank = Cell::EMPTY;
+        blank.set_style(theme.style(Role::Text));
+        buffer.content.fill(blank);
         Self { buffer, theme, hits: Hits::default() }
     }
 
