@@ -7,8 +7,8 @@ use super::{reading, wait};
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
-/// Threads beside the one that draws, where there is more than a cluster to listen to. A second
-/// one would be woken up with the first for every answer that comes.
+/// Threads that draw and do all else, where there is more than a cluster to listen to. A second one would be
+/// woken up with the first for every answer that comes.
 const THREADS: usize = 1;
 
 /// Shows the dashboard until it is left. One thread listens to the cluster and draws: what comes

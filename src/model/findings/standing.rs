@@ -150,3 +150,69 @@ fn is_in_trouble(facts: &Facts, id: LeaseId) -> bool {
     matches!(leases.renewal(id, now), Renewal::NotRenewed { .. })
         || matches!(leases.ttl(id, now), TtlState::Overdue { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::findings::scene::Scene;
+
+    /// A few locks of clients that are well, and one whose lease is long.
+    fn calm() -> Scene {
+        let mut scene = Scene::reading(&[("/a/1", "", 1), ("/b/2", "", 2), ("/c/3", "", 3)]);
+        for (lease, granted) in [(1, 60), (2, 60), (3, 86_400)] {
+            scene.ttl(lease, granted, granted - 1);
+        }
+        scene
+    }
+
+    fn made(scene: &Scene) -> (Diagnosis, Standing) {
+        Diagnosis::standing(scene.model.live(), &Thresholds::default())
+    }
+
+    fn holds((diagnosis, standing): &(Diagnosis, Standing), scene: &Scene) -> bool {
+        standing.holds(diagnosis, scene.model.live(), &Thresholds::default())
+    }
+
+    #[test]
+    fn time_and_answers_that_were_expected_change_nothing() {
+        let mut scene = calm();
+        let made = made(&scene);
+        assert_eq!((made.0.codes(b"/c"), made.1.locks.len()), (vec!["long-ttl"], 0));
+        scene.pass(5_000);
+        scene.ttl(3, 86_400, 86_394);
+        assert!(holds(&made, &scene));
+    }
+
+    #[test]
+    fn a_key_a_lease_that_is_not_renewed_and_one_that_was_granted_another_time_do() {
+        let changes: [fn(&mut Scene); 3] = [
+            |scene| scene.put("/d/1", 1, ""),
+            |scene| {
+                scene.ttl(2, 60, 20);
+                scene.pass(1_000);
+                scene.ttl(2, 60, 19);
+            },
+            |scene| scene.ttl(1, 7_200, 7_199),
+        ];
+        for (at, change) in changes.into_iter().enumerate() {
+            let mut scene = calm();
+            let made = made(&scene);
+            change(&mut scene);
+            assert!(!holds(&made, &scene), "{at}");
+        }
+    }
+
+    #[test]
+    fn what_is_in_trouble_is_looked_at_alone() {
+        let mut scene = calm();
+        for left in [20, 19] {
+            scene.ttl(2, 60, left);
+            scene.pass(1_000);
+        }
+        let made = made(&scene);
+        assert_eq!(made.1.locks.len(), 1);
+        assert!(holds(&made, &scene), "it is the same moment");
+        scene.pass(1_000);
+        assert!(!holds(&made, &scene), "it is not renewed for longer");
+    }
+}
