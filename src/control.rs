@@ -4,7 +4,7 @@
 use thiserror::Error;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::domain::raft::{Fault, RaftPicture};
+use crate::domain::raft::{Fault, RaftPicture, TermRecord};
 
 /// Faults and questions that wait for the driver.
 const COMMANDS: usize = 64;
@@ -23,6 +23,8 @@ pub enum Command {
     Fault(Fault, oneshot::Sender<Result<(), String>>),
     /// Tell how it is.
     Picture(oneshot::Sender<RaftPicture>),
+    /// Tell of its terms alone.
+    Terms(oneshot::Sender<Vec<TermRecord>>),
 }
 
 /// The cluster, which is named so, does not run any more.
@@ -54,6 +56,16 @@ impl Control {
     pub async fn picture(&self) -> Result<RaftPicture, Stopped> {
         let (answer, answered) = oneshot::channel();
         self.tell(Command::Picture(answer)).await?;
+        answered.await.map_err(|_| self.stopped())
+    }
+
+    /// Its terms, as in a picture, which costs much more.
+    ///
+    /// # Errors
+    /// When it has stopped.
+    pub async fn terms(&self) -> Result<Vec<TermRecord>, Stopped> {
+        let (answer, answered) = oneshot::channel();
+        self.tell(Command::Terms(answer)).await?;
         answered.await.map_err(|_| self.stopped())
     }
 

@@ -41,6 +41,7 @@ mod way;
 pub mod widget;
 
 use ratatui::Frame;
+use ratatui::buffer::Buffer;
 use ratatui::layout::{Position, Rect};
 use ratatui::text::Line;
 
@@ -62,16 +63,22 @@ use widget::{footer, help, notice};
 
 /// Draws a frame; returns what lies where on it.
 pub fn draw(model: &Model, theme: &Theme, frame: &mut Frame<'_>) -> Hits {
-    let mut canvas = Canvas::new(frame.buffer_mut(), theme);
-    let cursor = lang::within(model.ui.lang, || {
-        draw_on(&mut canvas, model);
-        draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model))
-    });
-    let hits = canvas.hits;
+    let (hits, cursor) = draw_cells(model, theme, frame.buffer_mut());
     if let Some(cursor) = cursor {
         frame.set_cursor_position(cursor);
     }
     hits
+}
+
+/// Draws a frame on these cells, whatever was there; returns what lies where on it, and where the
+/// cursor is shown, if anywhere.
+pub fn draw_cells(model: &Model, theme: &Theme, cells: &mut Buffer) -> (Hits, Option<Position>) {
+    let mut canvas = Canvas::new(cells, theme);
+    let cursor = lang::within(model.ui.lang, || {
+        draw_on(&mut canvas, model);
+        draw_dialog(&mut canvas, model).or(prompt::draw(&mut canvas, model))
+    });
+    (canvas.hits, cursor)
 }
 
 /// The dialog lies between the header and the messages.

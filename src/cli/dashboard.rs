@@ -7,8 +7,8 @@ use super::{reading, wait};
 use crate::config::Config;
 use crate::runtime::{self, ExitReason, RuntimeError};
 
-/// Threads beside the one that draws, where there is more than a cluster to listen to. A second
-/// one would be woken up with the first for every answer that comes.
+/// Threads that draw and do all else, where there is more than a cluster to listen to. A second one would be
+/// woken up with the first for every answer that comes.
 const THREADS: usize = 1;
 
 /// Shows the dashboard until it is left. One thread listens to the cluster and draws: what comes
@@ -25,16 +25,18 @@ pub fn run(config: Config) -> Result<(), Failure> {
 }
 
 /// Runs what shows the dashboard beside something else that goes on, and says how it ended.
-pub fn on_threads<E: Into<Failure>>(shown: impl Future<Output = Result<ExitReason, E>>) -> Result<(), Failure> {
+pub fn on_threads<E: Into<Failure>>(
+    shown: impl Future<Output = Result<ExitReason, E>> + Send + 'static,
+) -> Result<(), Failure> {
     show(Builder::new_multi_thread().worker_threads(THREADS), shown)
 }
 
 fn show<E: Into<Failure>>(
     runtime: &mut Builder,
-    shown: impl Future<Output = Result<ExitReason, E>>,
+    shown: impl Future<Output = Result<ExitReason, E>> + Send + 'static,
 ) -> Result<(), Failure> {
     let shown = async { shown.await.map_err(Into::into) };
-    match wait::block_on(runtime, shown)? {
+    match wait::block_on_task(runtime, shown)? {
         ExitReason::Quit => Ok(()),
         ExitReason::Signal(_) | ExitReason::HungUp => Err(Failure::Interrupted),
         ExitReason::Unknown => Err(Failure::Unknown),

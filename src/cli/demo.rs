@@ -54,15 +54,15 @@ pub fn run(args: &DemoArgs, config: &Config, to: &mut impl Write) -> Result<(), 
 pub fn show(args: &DemoArgs, config: Config) -> Result<(), Failure> {
     // What cannot be played at all is said first.
     let piece = Piece::of_demo(args)?;
-    let args = &piece.needs(args)?;
+    let args = piece.needs(args)?;
     if let Some(lack) = Terminal::lacks() {
         return Err(Failure::new(Exit::BadInput, format!("the demo's dashboard {lack}"))
             .hint("`lockscope demo --headless --for 15s` prints a summary instead and needs none."));
     }
-    let seed = stage::seed(args);
-    dashboard::on_threads(async {
+    let seed = stage::seed(&args);
+    dashboard::on_threads(async move {
         // Real etcds take a moment; nobody has to wait for them who does not want to.
-        let stage = unless_told_to_stop(Stage::start(args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
+        let stage = unless_told_to_stop(Stage::start(&args, DELAY, seed)).await.ok_or(Failure::Interrupted)??;
         let connection = stage.connection();
         // They begin when there is a leader; the screen does not wait for that.
         let (begun, begins) = oneshot::channel();

@@ -9,7 +9,7 @@ use super::wait;
 use crate::config::Connection;
 use crate::control::Control;
 use crate::domain::play::Happening;
-use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
+use crate::domain::raft::{ClusterTime, Fault, RaftPicture, TermRecord};
 use crate::pace::Clock;
 use crate::playground::dial::Members;
 use crate::playground::director::{Direction, Theatre};
@@ -101,6 +101,10 @@ impl Theatre for On {
 
     async fn picture(&self) -> Option<RaftPicture> {
         self.0.picture().await.ok()
+    }
+
+    async fn terms(&self) -> Option<Vec<TermRecord>> {
+        self.0.terms().await.ok()
     }
 }
 

@@ -62,10 +62,10 @@ pub fn show(args: &PlayArgs, config: Config) -> Result<(), Failure> {
         return Err(Failure::new(Exit::BadInput, format!("the dashboard of a run {lack}"))
             .hint("--headless --for 15s prints a summary instead and needs none."));
     }
-    let seed = seed(args);
-    dashboard::on_threads(async {
+    let (seed, args) = (seed(args), args.clone());
+    dashboard::on_threads(async move {
         let reins = Reins::start(ClusterTime(0), Speed::default());
-        let beginning = begin(&piece, args, &config, seed, &reins);
+        let beginning = begin(&piece, &args, &config, seed, &reins);
         let performance = unless_told_to_stop(beginning).await.ok_or(Failure::Interrupted)??;
         let (begun, begins) = oneshot::channel();
         // The dashboard listens from the beginning.

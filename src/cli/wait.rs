@@ -1,6 +1,7 @@
 //! What ends a command early: Ctrl-C, being told to end, and a reader that went away.
 
 use std::future::{Future, pending};
+use std::panic::resume_unwind;
 #[cfg(unix)]
 use std::sync::OnceLock;
 
@@ -36,6 +37,21 @@ pub fn block_on<T>(runtime: &mut Builder, future: impl Future<Output = Result<T,
     let ended = runtime.block_on(future);
     runtime.shutdown_background();
     ended
+}
+
+/// The same as a task of that runtime: whatever wakes the future that is blocked on goes through the
+/// system, even on its own thread, and a task is just put into the queue.
+pub fn block_on_task<T: Send + 'static>(
+    runtime: &mut Builder,
+    future: impl Future<Output = Result<T, Failure>> + Send + 'static,
+) -> Result<T, Failure> {
+    block_on(runtime, async {
+        match tokio::spawn(future).await {
+            Ok(ended) => ended,
+            // Nobody else cancels it.
+            Err(ended) => resume_unwind(ended.into_panic()),
+        }
+    })
 }
 
 /// Waits until somebody presses Ctrl-C, or the system says to end or that the terminal is gone.

@@ -5,7 +5,7 @@ use std::mem;
 use std::num::NonZeroU64;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use crate::domain::raft::{ClusterTime, Fault, NodeId, NodePicture, RaftPicture, RaftRole};
+use crate::domain::raft::{ClusterTime, Fault, NodeId, NodePicture, RaftPicture, RaftRole, TermRecord};
 use crate::domain::{ClusterId, Member, MemberId, RaftIndex, Revision, Term};
 use crate::raft::{self, Failure, FaultError, Outcome};
 
@@ -286,6 +286,11 @@ impl Cluster {
             *member = self.roster.member(*id);
         }
         picture
+    }
+
+    /// Its terms, as in the picture.
+    pub fn terms(&self) -> Vec<TermRecord> {
+        self.raft.terms()
     }
 
     /// The nodes that are members or about to be, in order.

@@ -136,6 +136,7 @@ impl Driver {
                 command = asked.recv() => match command {
                     Some(Command::Fault(fault, answer)) => drop(answer.send(self.fault(fault).await)),
                     Some(Command::Picture(answer)) => drop(answer.send(self.picture().await)),
+                    Some(Command::Terms(answer)) => drop(answer.send(self.picture().await.terms)),
                     None => break,
                 },
             }

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::domain::{Millis, Timestamp};
 
 use super::Facts;
-use super::findings::{Diagnosis, Thresholds};
+use super::findings::{Diagnosis, Standing, Thresholds};
 
 /// The least time from one diagnosis to the next.
 const PAUSE: Millis = Millis(500);
@@ -25,6 +25,8 @@ pub struct Checkup {
     /// From when on something counts; `None` when nobody wants a diagnosis.
     thresholds: Option<Thresholds>,
     diagnosis: Arc<Diagnosis>,
+    /// What it stands on, once one was made.
+    standing: Option<Arc<Standing>>,
     made: Option<Made>,
     /// Grows with every diagnosis that says something else than the one before.
     version: u64,
@@ -42,7 +44,13 @@ struct Made {
 
 impl Default for Checkup {
     fn default() -> Self {
-        Self { thresholds: Some(Thresholds::default()), diagnosis: Arc::default(), made: None, version: 0 }
+        Self {
+            thresholds: Some(Thresholds::default()),
+            diagnosis: Arc::default(),
+            standing: None,
+            made: None,
+            version: 0,
+        }
     }
 }
 
@@ -94,7 +102,12 @@ impl Checkup {
             return false;
         }
         self.made = Some(Made { facts: facts.version(), at: now, seen: facts.now() });
-        let diagnosis = Diagnosis::of(facts, &thresholds);
+        if self.standing.as_ref().is_some_and(|standing| standing.holds(&self.diagnosis, facts, &thresholds)) {
+            debug_assert_eq!(*self.diagnosis, Diagnosis::of(facts, &thresholds), "a rule is not what its `Look` says");
+            return false;
+        }
+        let (diagnosis, standing) = Diagnosis::standing(facts, &thresholds);
+        self.standing = Some(Arc::new(standing));
         let changed = diagnosis != *self.diagnosis;
         if changed {
             self.diagnosis = Arc::new(diagnosis);

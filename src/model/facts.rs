@@ -67,6 +67,8 @@ pub struct Facts {
     pub(super) heard: Timestamp,
     pub(super) version: u64,
     pub(super) keys_version: u64,
+    /// Grows when more becomes known of what happened to locks although no key changed.
+    pub(super) histories: u64,
     pub(super) keys: Keyspace,
     pub(super) groups: Named<Group>,
     pub(super) locks: Named<Lock>,

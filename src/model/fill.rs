@@ -96,6 +96,7 @@ impl Facts {
             }
         }
         self.past = std::mem::take(&mut past.timeline);
+        self.histories += 1;
         if let Some((seq, to)) = fill.gap {
             self.timeline.fill_gap(seq, through);
             if through >= to {

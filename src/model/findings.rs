@@ -44,6 +44,7 @@ pub(super) mod scene;
 mod server_made_lease;
 mod shared_lease;
 mod single_key_lock;
+mod standing;
 mod stolen;
 mod subject;
 mod thresholds;
@@ -60,8 +61,11 @@ use crate::domain::{Key, LeaseId, MemberId, Sentence};
 use super::{Facts, KeyView, LockView, Since};
 
 pub use document::document;
+pub use standing::Standing;
 pub use subject::{Case, Subject};
 pub use thresholds::Thresholds;
+
+use standing::Sorted;
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
@@ -151,8 +155,13 @@ pub struct Rule {
 /// What a rule looks at.
 #[derive(Clone, Copy, Debug)]
 pub enum Look {
-    /// One lock after the other.
+    /// One lock after the other. Of one that is held with leases that are renewed, with nobody behind and
+    /// nothing behind it, the time that it is makes no difference (`standing`).
     Locks(fn(LockView<'_>, &Thresholds, &mut Found<'_>)),
+    /// All keys and how much time their leases were granted, at any time in the same way.
+    Keys(fn(&Facts, &Thresholds, &mut Found<'_>)),
+    /// All locks, and the time that it is only for those whose own findings it can change.
+    Moving(fn(&Facts, &Thresholds, &mut Found<'_>)),
     /// Everything at once.
     All(fn(&Facts, &Thresholds, &mut Found<'_>)),
 }
@@ -285,26 +294,31 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Lets every rule look at everything.
     pub fn of(facts: &Facts, thresholds: &Thresholds) -> Self {
-        let mut findings = Vec::new();
-        for rule in RULES {
-            let mut found = Found { code: rule.code, findings: &mut findings };
-            match rule.look {
-                Look::Locks(look) => facts.locks().for_each(|lock| look(lock, thresholds, &mut found)),
-                Look::All(look) => look(facts, thresholds, &mut found),
-            }
-        }
-        Self::ranked(facts, findings)
+        Self::standing(facts, thresholds).0
     }
 
-    /// Puts findings in the order of their weight: the severity, then for how long how many are
-    /// blocked by it, then the names.
-    fn ranked(facts: &Facts, findings: Vec<Finding>) -> Self {
-        let mut weighed: Vec<(u128, Finding)> =
-            findings.into_iter().map(|finding| (weight(facts, &finding), finding)).collect();
-        weighed.sort_by(|(a, left), (b, right)| {
+    /// The same with what says whether it still stands later.
+    pub fn standing(facts: &Facts, thresholds: &Thresholds) -> (Self, Standing) {
+        let Sorted { findings, moving, locks } = standing::look(facts, thresholds);
+        let anybody_waits = locks.iter().filter_map(|&ix| facts.lock(ix)).any(|lock| lock.waiter_count() > 0);
+        let mut weighed: Vec<(u128, usize, Finding)> =
+            findings.into_iter().enumerate().map(|(at, finding)| (weight(facts, &finding), at, finding)).collect();
+        // By the severity, then for how long how many are blocked by it, then the names.
+        weighed.sort_by(|(a, _, left), (b, _, right)| {
             (right.severity.cmp(&left.severity)).then(b.cmp(a)).then_with(|| left.locks.cmp(&right.locks))
         });
-        let findings: Vec<Finding> = weighed.into_iter().map(|(_, finding)| finding).collect();
+        let waits = |name: &Key| facts.lock_named(name).is_some_and(|lock| lock.waiter_count() > 0);
+        let weighs = anybody_waits && weighed.iter().any(|(.., finding)| finding.locks.iter().any(waits));
+        let mut places = vec![0; weighed.len()];
+        for (place, (_, at, _)) in (0..).zip(&weighed) {
+            places[*at] = place;
+        }
+        let moving = moving.into_iter().map(|at| places[at]).collect();
+        let findings = weighed.into_iter().map(|(.., finding)| finding).collect();
+        (Self::ranked(facts, findings), Standing::new(facts, locks, moving, weighs))
+    }
+
+    fn ranked(facts: &Facts, findings: Vec<Finding>) -> Self {
         let mut of_lock: HashMap<Key, Vec<u32>> = HashMap::new();
         for (at, finding) in (0..).zip(&findings) {
             for name in &finding.locks {

@@ -110,6 +110,7 @@ impl Facts {
                 lock.history.get_or_insert_default().note_dropout(dropout);
             }
         }
+        self.histories += 1;
         self.version += 1;
     }
 

@@ -9,7 +9,7 @@ use super::log::{Body, Entry};
 use super::node::Node;
 use super::view::{Members, NodeView};
 use super::{Machine, trace};
-use crate::domain::raft::{ClusterTime, LogCell, NodeId, NodePicture, RaftPicture};
+use crate::domain::raft::{ClusterTime, LogCell, NodeId, NodePicture, RaftPicture, TermRecord};
 use crate::domain::{MemberId, RaftIndex};
 
 /// How many entries at the end of a log are shown.
@@ -19,6 +19,11 @@ const WINDOW: u64 = 64;
 const FLIGHTS: usize = 64;
 
 impl<M: Machine> Cluster<M> {
+    /// Its terms, as in the picture.
+    pub fn terms(&self) -> Vec<TermRecord> {
+        self.world.terms.picture()
+    }
+
     /// The cluster as it is now. Speed, pause and the members' ids are left to the driver.
     pub fn picture(&self) -> RaftPicture {
         let ids: Vec<NodeId> = self.nodes();
@@ -30,7 +35,7 @@ impl<M: Machine> Cluster<M> {
             nodes: self.nodes.values().map(|node| node_picture(node, self.world.now)).collect(),
             flights: self.world.network.flights(FLIGHTS),
             in_flight: self.world.network.in_flight(),
-            terms: self.world.terms.picture(),
+            terms: self.terms(),
             traces: self.world.traces.picture(),
             ..RaftPicture::default()
         }

@@ -8,6 +8,7 @@
 use std::io;
 use std::time::Duration;
 
+use ratatui::buffer::Buffer;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::time::{Instant, sleep_until};
 use tracing::debug;
@@ -319,7 +320,12 @@ impl Session {
         logging::collect();
         let (model, theme) = (&self.model, &self.appearance.theme);
         let mut hits = Hits::default();
-        self.terminal.draw(|frame| hits = view::draw(model, theme, frame)).map_err(RuntimeError::Terminal)?;
+        let render = |cells: &mut Buffer| {
+            let (drawn, cursor) = view::draw_cells(model, theme, cells);
+            hits = drawn;
+            cursor
+        };
+        self.terminal.draw(render).map_err(RuntimeError::Terminal)?;
         self.hits = hits;
         if let Some(embedded) = &self.embedded {
             embedded.look_at(matches!(model.ui.screen, Screen::Raft | Screen::Way));
@@ -448,7 +454,8 @@ impl Session {
                 Effect::CaptureMouse(capture) => self.terminal.capture_mouse(capture),
                 Effect::Redraw => {
                     self.drawn.version = None;
-                    self.terminal.redraw()
+                    self.terminal.redraw();
+                    Ok(())
                 }
                 Effect::Suspend => {
                     self.terminal.pause();

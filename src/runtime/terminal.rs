@@ -19,7 +19,8 @@ use std::time::Duration;
 use crossterm::Command;
 use crossterm::clipboard::CopyToClipboard;
 use crossterm::terminal::{BeginSynchronizedUpdate, EndSynchronizedUpdate, disable_raw_mode, enable_raw_mode};
-use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
 use tokio::time::Instant;
 
 pub use events::{Inputs, LateReply};
@@ -36,7 +37,7 @@ const FAREWELL: Duration = Duration::from_millis(30);
 /// The terminal while it is ours.
 pub struct Terminal {
     output: Output,
-    screen: ratatui::Terminal<Screen>,
+    screen: Screen,
     budget: Budget,
     mouse: bool,
 }
@@ -79,8 +80,7 @@ impl Terminal {
     pub fn enter(mouse: bool) -> io::Result<Self> {
         let size = crossterm::terminal::size()?;
         let output = Output::to_stdout()?;
-        let screen = ratatui::Terminal::new(Screen::new(size))?;
-        let mut terminal = Self { output, screen, budget: Budget::new(Instant::now()), mouse };
+        let mut terminal = Self { output, screen: Screen::new(size), budget: Budget::new(Instant::now()), mouse };
         terminal.resume()?;
         Ok(terminal)
     }
@@ -97,12 +97,12 @@ impl Terminal {
 
     /// The columns and rows frames are made for.
     pub fn size(&self) -> (u16, u16) {
-        self.screen.backend().size
+        self.screen.size
     }
 
     /// Makes the next frames for this size.
     pub fn resize(&mut self, columns: u16, rows: u16) {
-        self.screen.backend_mut().size = (columns, rows);
+        self.screen.size = (columns, rows);
     }
 
     /// Whether the terminal took everything it was given, so that another frame makes sense.
@@ -124,13 +124,13 @@ impl Terminal {
     }
 
     /// Draws a frame and hands what changed since the last one to the terminal, in one
-    /// synchronized update. Nothing is sent when nothing changed.
+    /// synchronized update. Nothing is sent when nothing changed. `render` draws each cell, and says where
+    /// the cursor is shown, if anywhere.
     ///
     /// # Errors
     /// When the terminal is gone.
-    pub fn draw(&mut self, render: impl FnOnce(&mut Frame<'_>)) -> io::Result<()> {
-        self.screen.draw(render)?;
-        let changes = self.screen.backend_mut().take();
+    pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Option<Position>) -> io::Result<()> {
+        let changes = self.screen.draw(render)?;
         if changes.is_empty() {
             return Ok(());
         }
@@ -142,11 +142,8 @@ impl Terminal {
     }
 
     /// Has the next frame be a whole one.
-    ///
-    /// # Errors
-    /// When the terminal is gone.
-    pub fn redraw(&mut self) -> io::Result<()> {
-        self.screen.clear()
+    pub const fn redraw(&mut self) {
+        self.screen.redraw();
     }
 
     /// Puts text on the terminal's clipboard (OSC 52). Terminals that do not allow that ignore it.
@@ -185,7 +182,8 @@ impl Terminal {
         self.output.send(&restore::entering(self.mouse))?;
         let (columns, rows) = crossterm::terminal::size()?;
         self.resize(columns, rows);
-        self.redraw()
+        self.redraw();
+        Ok(())
     }
 }
 

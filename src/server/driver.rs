@@ -259,6 +259,7 @@ impl Driver {
                     RaftPicture { speed: self.pace.speed(), paused: self.pace.is_frozen(), ..self.cluster.picture() };
                 let _ = answer.send(picture);
             }
+            Command::Terms(answer) => drop(answer.send(self.cluster.terms())),
         }
     }
 

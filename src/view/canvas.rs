@@ -5,13 +5,14 @@
 
 use std::borrow::Cow;
 
-use ratatui::buffer::Buffer;
+use ratatui::buffer::{Buffer, Cell};
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 
 use super::text::{Cut, cut_end, fit_bytes, sanitise, width};
 use super::theme::{Role, Theme};
+use crate::domain::escape::is_simple;
 use crate::input::{Extent, Hits, Pane, Target, hits};
 
 /// A frame that is being drawn.
@@ -24,10 +25,11 @@ pub struct Canvas<'a> {
 }
 
 impl<'a> Canvas<'a> {
-    /// An empty frame on these cells.
+    /// An empty frame on these cells, whatever was there.
     pub fn new(buffer: &'a mut Buffer, theme: &'a Theme) -> Self {
-        let area = buffer.area;
-        buffer.set_style(area, theme.style(Role::Text));
+        let mut blank = Cell::EMPTY;
+        blank.set_style(theme.style(Role::Text));
+        buffer.content.fill(blank);
         Self { buffer, theme, hits: Hits::default() }
     }
 
@@ -58,11 +60,26 @@ impl<'a> Canvas<'a> {
             if at >= end {
                 break;
             }
-            let text = sanitise(&span.content);
             let style = line.style.patch(span.style);
-            at = self.buffer.set_stringn(at, y, &text, usize::from(end - at), style).0;
+            at = match sanitise(&span.content) {
+                text if text.chars().all(is_simple) => self.simple(at, y, end, &text, style),
+                text => self.buffer.set_stringn(at, y, &text, usize::from(end - at), style).0,
+            };
         }
         at - x
+    }
+
+    /// Writes text of simple characters from `x` to before `end`; returns the column behind it. Nearly
+    /// all text is such, and what makes one cell of it need not be looked for.
+    fn simple(&mut self, x: u16, y: u16, end: u16, text: &str, style: Style) -> u16 {
+        let from = self.buffer.index_of(x, y);
+        let cells = &mut self.buffer.content[from..from + usize::from(end - x)];
+        let mut at = x;
+        for (cell, char) in cells.iter_mut().zip(text.chars()) {
+            cell.set_char(char).set_style(style);
+            at += 1;
+        }
+        at
     }
 
     /// Writes a line that ends before column `end`, as far right as it goes but not left of
@@ -206,6 +223,22 @@ mod tests {
         assert_eq!(buffer[(0, 0)].symbol(), "锁");
         assert_eq!(buffer[(3, 0)].symbol(), "é");
         assert_eq!(buffer[(4, 0)].symbol(), "锁");
+    }
+
+    #[test]
+    fn simple_text_is_drawn_as_by_the_rules_of_all_text() {
+        let theme = theme(Depth::True);
+        let plain: String = (0..=0xffff).filter_map(char::from_u32).filter(|&char| is_simple(char)).collect();
+        let style = theme.style(Role::Warning);
+        for columns in [0, 1, 300, 600] {
+            let area = Rect::new(0, 0, 500, 1);
+            let (mut drawn, mut expected) = (Buffer::empty(area), Buffer::empty(area));
+            let mut canvas = Canvas::new(&mut drawn, &theme);
+            let taken = canvas.line(3, 0, columns, &Line::from(Span::styled(&plain, style)));
+            Canvas::new(&mut expected, &theme);
+            let behind = expected.set_stringn(3, 0, &plain, usize::from(columns), style).0;
+            assert_eq!((drawn, taken + 3), (expected, behind), "{columns}");
+        }
     }
 
     #[test]

@@ -4,6 +4,9 @@ use std::time::Duration;
 
 use lockscope::embedded::Config;
 use lockscope::server::{self, Options};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Position;
+use ratatui::style::Style;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
@@ -204,6 +207,12 @@ fn a_panic_gives_the_terminal_back_before_it_speaks() {
     }
 }
 
+fn write(cells: &mut Buffer, text: &str) -> Option<Position> {
+    cells.reset();
+    cells.set_string(0, 0, text, Style::new());
+    None
+}
+
 fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap()
 }
@@ -224,11 +233,11 @@ fn panics_in_another_task() {
     runtime().block_on(async {
         lockscope::runtime::terminal::install_panic_hook();
         let mut terminal = lockscope::runtime::terminal::Terminal::enter(true).unwrap();
-        terminal.draw(|frame| frame.render_widget("drawn before", frame.area())).unwrap();
+        terminal.draw(|cells| write(cells, "drawn before")).unwrap();
         tokio::spawn(async { panic!("this is on purpose") }).await.unwrap_err();
         lockscope::runtime::terminal::panicked().await;
         // Nothing that is drawn now reaches the shell's screen.
-        terminal.redraw().unwrap();
-        terminal.draw(|frame| frame.render_widget("drawn after", frame.area())).unwrap();
+        terminal.redraw();
+        terminal.draw(|cells| write(cells, "drawn after")).unwrap();
     });
 }

@@ -29,7 +29,7 @@ pub struct CastArgs {
 }
 
 /// Arguments of `play`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct PlayArgs {
     /// A scenario's name, or the path of its file
     #[arg(value_name = "SCENARIO", required_unless_present_any = ["list", "check"], hide_possible_values = true,

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     why: "Nobody in it goes on while the others renew their leases, so it lasts until somebody is made to let go.",
     advice: "Revoke the lease that has the fewest keys, and have all clients take these locks in one order.",
     source: "Coffman, Elphick and Shoshani, 1971: circular wait; a client is its lease, or the process its values name",
-    look: Look::All(look),
+    look: Look::Moving(look),
 };
 
 /// A circle whose closing was watched counts from this age on: watches of several ranges need not be

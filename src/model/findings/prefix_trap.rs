@@ -27,7 +27,7 @@ pub(super) const RULE: Rule = Rule {
     why: "Every key in its range stands in a lock's queue, so who holds the one blocks the other.",
     advice: "Give locks names of which none is the beginning of another up to a slash, and range over names with their closing slash.",
     source: "etcd `client/v3/concurrency/mutex.go`: the queue is everything under `<name>/`; etcd PR 6284",
-    look: Look::All(look),
+    look: Look::Moving(look),
 };
 
 /// A lock with others in its range.

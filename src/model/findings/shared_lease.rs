@@ -13,7 +13,7 @@ pub(super) const RULE: Rule = Rule {
     why: "Revoking it to free one lock frees the others too, and its expiry takes them all.",
     advice: "Release the one key instead of revoking the lease; give what has to live apart a session of its own.",
     source: "etcd `server/lease/lessor.go` Revoke: all keys of a lease go in one revision; cilium/cilium 9855",
-    look: Look::All(look),
+    look: Look::Keys(look),
 };
 
 fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {

@@ -14,7 +14,7 @@ pub(super) const RULE: Rule = Rule {
     why: "Waiters cannot be seen and have no turn: whoever tries first after a release has it.",
     advice: "Count the clients yourself; use a queue where turns matter.",
     source: "etcd `client/v3/concurrency` has the queue; leases without keys hint at waiters",
-    look: Look::All(look),
+    look: Look::Keys(look),
 };
 
 fn look(facts: &Facts, _: &Thresholds, found: &mut Found<'_>) {

@@ -10,7 +10,7 @@ use tracing::warn;
 
 use super::{Act, Director};
 use crate::domain::play::Happening;
-use crate::domain::raft::{ClusterTime, Fault, RaftPicture};
+use crate::domain::raft::{ClusterTime, Fault, RaftPicture, TermRecord};
 use crate::pace::Clock;
 use crate::playground::company::Control;
 use crate::playground::publish::View;
@@ -31,6 +31,9 @@ pub trait Theatre: Send + Sync + 'static {
 
     /// How it is, as far as it tells.
     fn picture(&self) -> impl Future<Output = Option<RaftPicture>> + Send;
+
+    /// Its terms alone, as far as it tells.
+    fn terms(&self) -> impl Future<Output = Option<Vec<TermRecord>>> + Send;
 }
 
 /// A director at work. When it is dropped the work ends.
@@ -129,11 +132,14 @@ impl<T: Theatre> Work<T> {
 
     async fn look(&mut self) {
         let Some(theatre) = &self.theatre else { return };
+        if !self.director.needs_cluster() {
+            // A whole picture says much more, and is made each time.
+            let Some(terms) = theatre.terms().await else { return };
+            return self.view.see_terms(&terms);
+        }
         let Some(picture) = theatre.picture().await else { return };
         self.view.see_terms(&picture.terms);
-        if self.director.needs_cluster() {
-            self.director.look(picture);
-        }
+        self.director.look(picture);
     }
 
     async fn carry_out(&self, act: Act) {

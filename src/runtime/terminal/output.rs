@@ -28,7 +28,8 @@ const TRY_AGAIN: Duration = Duration::from_millis(5);
 #[derive(Debug)]
 pub struct Output {
     terminal: File,
-    /// Says when it is ready; `None` on systems that cannot wait for terminals.
+    /// Says when it is ready, while something waits for that: a terminal tells whenever it has taken
+    /// something, and each time would wake the program. `None` on systems that cannot wait for terminals, too.
     ready: Option<Sender>,
     waiting: Vec<u8>,
     /// How much of that is written.
@@ -55,9 +56,7 @@ impl Output {
     }
 
     fn to(terminal: File) -> Self {
-        // Not a pipe, but waited for in the same way.
-        let ready = terminal.try_clone().and_then(Sender::from_file_unchecked).ok();
-        Self { terminal, ready, waiting: Vec::new(), written: 0 }
+        Self { terminal, ready: None, waiting: Vec::new(), written: 0 }
     }
 
     /// Sends bytes; what the terminal does not take at once goes out with [`Output::drain`].
@@ -82,6 +81,10 @@ impl Output {
     /// When the terminal is gone.
     pub async fn drain(&mut self) -> io::Result<()> {
         while !self.push()? {
+            if self.ready.is_none() {
+                // Not a pipe, but waited for in the same way.
+                self.ready = self.terminal.try_clone().and_then(Sender::from_file_unchecked).ok();
+            }
             let Some(ready) = &self.ready else {
                 tokio::time::sleep(TRY_AGAIN).await;
                 continue;
@@ -94,6 +97,7 @@ impl Output {
                 Err(error) => return Err(error),
             }
         }
+        self.ready = None;
         Ok(())
     }
 
