@@ -80,11 +80,8 @@ fn report_panics() {
 }
 
 fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Cli, Failure> {
-    let mut command = args::command();
-    let matches = command.try_get_matches_from_mut(arguments);
-    // Some thousand small pieces, which the process leaves behind anyway.
-    std::mem::forget(command);
-    Ok(Cli::from_arg_matches(&matches?)?.settled())
+    let matches = args::command().try_get_matches_from(arguments)?;
+    Ok(Cli::from_arg_matches(&matches)?.settled())
 }
 
 fn dispatch(cli: &Cli) -> Result<(), Failure> {

@@ -83,7 +83,7 @@ fn seen(facts: &Facts) -> Vec<String> {
     let mut keys: Vec<_> = facts.keyspace().iter().collect();
     keys.sort_by(|a, b| a.key.cmp(&b.key));
     seen.extend(keys.iter().map(|entry| {
-        format!("{:?} {:?} {:?} {} {:?}", entry.key, entry.value, entry.mod_revision, entry.version, entry.since)
+        format!("{:?} {:?} {:?} {} {:?}", entry.key, entry.value, entry.mod_revision, entry.version, entry.since())
     }));
     let mut locks: Vec<_> = facts
         .locks()

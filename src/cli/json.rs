@@ -257,7 +257,7 @@ impl<'a> Key<'a> {
         let entry = view.entry();
         Self {
             key: style.text(&entry.key),
-            lease: lease_id(entry.lease),
+            lease: lease_id(entry.lease()),
             create_revision: entry.create_revision,
             mod_revision: entry.mod_revision,
             time: Time::of(view.ttl(), view.renewal()),

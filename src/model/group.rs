@@ -99,7 +99,7 @@ impl Group {
         if entry.placed.shape.is_member() {
             self.members.insert(place);
             self.count(entry, |counter| *counter += 1);
-        } else if entry.lease.is_none() {
+        } else if entry.lease().is_none() {
             self.bare.insert(place);
             self.counts.digests += u32::from(looks_like_digest(&entry.key));
         } else {
@@ -116,7 +116,7 @@ impl Group {
         if entry.placed.shape.is_member() {
             self.members.remove(&place);
             self.count(entry, |counter| *counter -= 1);
-        } else if entry.lease.is_none() {
+        } else if entry.lease().is_none() {
             self.bare.remove(&place);
             self.counts.digests -= u32::from(looks_like_digest(&entry.key));
         } else {

@@ -78,15 +78,15 @@ impl Facts {
             return;
         }
         let open = Open {
-            lease: entry.lease,
+            lease: entry.lease(),
             seq,
             lock,
             token: entry.create_revision,
             gone_at: intake.at,
-            expected_end: self.leases.expected_end(entry.lease),
-            unrenewed: matches!(self.leases.renewal(entry.lease, intake.at), Renewal::NotRenewed { .. }),
+            expected_end: self.leases.expected_end(entry.lease()),
+            unrenewed: matches!(self.leases.renewal(entry.lease(), intake.at), Renewal::NotRenewed { .. }),
         };
-        self.plan.ask_urgently(entry.lease);
+        self.plan.ask_urgently(entry.lease());
         if let Some(given_up) = self.pending.push(open) {
             self.settle_cause(given_up, Cause::Unknown);
         }

@@ -76,7 +76,7 @@ impl Intake {
     pub fn began(self, entry: &Entry) -> Option<Since> {
         match self.how {
             How::Filled { behind } if entry.create_revision > behind => None,
-            _ => Some(entry.since),
+            _ => Some(entry.since()),
         }
     }
 }
@@ -250,7 +250,7 @@ impl Facts {
 
     fn insert(&mut self, intake: Intake, kv: KeyValue) {
         let entry = Entry::new(kv, intake.since(), self.listing.generation);
-        let lease = entry.lease;
+        let lease = entry.lease();
         let ix = self.keys.insert(entry);
         self.attach(intake, ix);
         // A client that puts another key on the same lease has not lost it.
@@ -269,7 +269,7 @@ impl Facts {
 
     fn rewrite(&mut self, intake: Intake, ix: KeyIx, kv: KeyValue) {
         let Some(entry) = self.keys.get(ix).cloned() else { return };
-        let changed = entry.lease != kv.lease
+        let changed = entry.lease() != kv.lease
             || entry.value_len as usize != kv.value.len()
             || !kv.value.starts_with(&entry.value);
         self.detach(intake, ix, &entry);
@@ -297,7 +297,7 @@ impl Facts {
                 self.leases.note_theft(theft.former_lease, lock_ix);
                 lock.history.get_or_insert_default().theft = Some(Box::new(theft));
             }
-            let what = What::Rewritten { party, former_lease: former.lease };
+            let what = What::Rewritten { party, former_lease: former.lease() };
             self.timeline.push(intake.at, intake.revision, what);
             return;
         }
@@ -306,7 +306,7 @@ impl Facts {
         if before == after {
             return;
         }
-        let since = now.since;
+        let since = now.since();
         // That a free one was taken was told when the key was judged anew.
         if before.is_none() {
             return;
@@ -328,7 +328,7 @@ impl Facts {
         let in_group = self.group(entry.group).and_then(|group| group.lock).filter(|_| !entry.placed.shape.is_member());
         let cause = match intake.how {
             How::FirstRead | How::Reread => Cause::Unknown,
-            _ if entry.lease.is_none() => Cause::Deleted,
+            _ if entry.lease().is_none() => Cause::Deleted,
             _ => Cause::Pending,
         };
         self.detach(intake, ix, &entry);
@@ -339,7 +339,7 @@ impl Facts {
         if let Some(group) = in_group.filter(|&group| Some(group) != lock) {
             self.leave(intake, group, &entry, cause);
         }
-        if !entry.placed.shape.is_member() && !entry.lease.is_none() {
+        if !entry.placed.shape.is_member() && !entry.lease().is_none() {
             self.recognise_siblings(intake, entry.group, None);
         }
         self.drop_vacant(entry.group);

@@ -4,7 +4,7 @@
 //! the same whether there are a thousand or a hundred thousand, so entries live in one slab
 //! and everything else refers to them by index.
 
-use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision};
+use crate::domain::{Key, KeyRange, KeyValue, LeaseId, Revision, Timestamp};
 use crate::layout::{KeyFacts, Placement, Shape, place};
 
 use super::group::GroupIx;
@@ -33,14 +33,15 @@ pub struct Entry {
     pub mod_revision: Revision,
     /// How many puts since it was created.
     pub version: i64,
-    /// Its lease.
-    pub lease: LeaseId,
-    /// The lease that a put without one was seen to take off it, while it has no other.
-    pub lost_lease: LeaseId,
     /// What its name and value say.
     pub placed: Placement,
-    /// Since when it is there.
-    pub since: Since,
+    /// Its lease, or the one it lost.
+    hung_on: LeaseId,
+    /// Whether a put without a lease was seen to take that one off it.
+    detached: bool,
+    seen_at: Timestamp,
+    /// Whether it was seen to come then.
+    came_then: bool,
     pub(super) group: GroupIx,
     pub(super) generation: u32,
 }
@@ -55,10 +56,11 @@ impl Entry {
             create_revision: kv.create_revision,
             mod_revision: kv.mod_revision,
             version: kv.version,
-            lease: kv.lease,
-            lost_lease: LeaseId::NONE,
             placed,
-            since,
+            hung_on: kv.lease,
+            detached: false,
+            seen_at: since.at,
+            came_then: since.exact,
             group: GroupIx::NOWHERE,
             generation,
         };
@@ -68,22 +70,37 @@ impl Entry {
 
     /// Takes in a later put of the same key.
     pub(super) fn rewrite(&mut self, kv: KeyValue, generation: u32) {
-        let former = std::mem::replace(self, Self::new(kv, self.since, generation));
+        let former = std::mem::replace(self, Self::new(kv, self.since(), generation));
         self.group = former.group;
-        if self.lease.is_none() {
-            self.lost_lease = if former.lease.is_none() { former.lost_lease } else { former.lease };
+        if self.hung_on.is_none() && !former.hung_on.is_none() {
+            (self.hung_on, self.detached) = (former.hung_on, true);
         }
+    }
+
+    /// Its lease.
+    pub const fn lease(&self) -> LeaseId {
+        if self.detached { LeaseId::NONE } else { self.hung_on }
+    }
+
+    /// The lease that a put without one was seen to take off it, while it has no other.
+    pub const fn lost_lease(&self) -> LeaseId {
+        if self.detached { self.hung_on } else { LeaseId::NONE }
+    }
+
+    /// Since when it is there.
+    pub const fn since(&self) -> Since {
+        Since { at: self.seen_at, exact: self.came_then }
     }
 
     /// Whether a put without a lease took the one off it that it had: seen, or told by its name,
     /// which is that of a lease.
     pub fn is_detached(&self) -> bool {
-        !self.lost_lease.is_none() || self.placed.shape == Shape::LeaseDetached && self.version > 1
+        self.detached || self.placed.shape == Shape::LeaseDetached && self.version > 1
     }
 
     /// The key as the layout rules see it.
     pub fn facts(&self) -> KeyFacts<'_> {
-        KeyFacts { key: &self.key, value: &self.value, lease: self.lease, version: self.version }
+        KeyFacts { key: &self.key, value: &self.value, lease: self.lease(), version: self.version }
     }
 
     /// The name of the group the key belongs to: its lock's when it is a member.
@@ -159,5 +176,27 @@ impl Keyspace {
     pub(super) fn left_over(&self, range: &KeyRange, generation: u32) -> Vec<KeyIx> {
         let left = |entry: &Entry| entry.generation != generation && range.contains(&entry.key);
         self.0.iter().filter(|(_, entry)| left(entry)).map(|(at, _)| KeyIx(at)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hundred_thousand_entries_are_less_than_ten_megabytes() {
+        assert!(size_of::<Option<Entry>>() <= 96, "{} bytes", size_of::<Option<Entry>>());
+    }
+
+    #[test]
+    fn a_lease_that_was_lost_is_none_any_more_and_is_remembered_until_there_is_another() {
+        let kv = |lease| KeyValue { key: "/a/7".into(), lease: LeaseId(lease), ..KeyValue::default() };
+        let mut entry = Entry::new(kv(7), Since::default(), 0);
+        let leases = |entry: &Entry| (entry.lease().0, entry.lost_lease().0);
+        assert_eq!(leases(&entry), (7, 0));
+        for (next, expected) in [(0, (0, 7)), (0, (0, 7)), (9, (9, 0)), (8, (8, 0)), (0, (0, 8))] {
+            entry.rewrite(kv(next), 0);
+            assert_eq!(leases(&entry), expected);
+        }
     }
 }

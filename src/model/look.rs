@@ -220,7 +220,7 @@ impl<'a> LockView<'a> {
     /// Since when one of its holders holds it; in a queue that is later than its key.
     pub fn holds_since(&self, holder: &KeyView<'_>) -> Since {
         let open = self.history().and_then(|history| history.open(holder.entry.create_revision));
-        open.and_then(|hold| hold.began).unwrap_or(holder.entry.since)
+        open.and_then(|hold| hold.began).unwrap_or(holder.entry.since())
     }
 
     /// Whether its holder has no lease, where the recipe wants one: it never frees by itself.
@@ -235,7 +235,7 @@ impl<'a> LockView<'a> {
     pub fn is_surmised(&self) -> bool {
         let Some(holder) = self.holder() else { return false };
         holder.entry.placed.shape == Shape::LeaseDetached
-            && holder.entry.lost_lease.is_none()
+            && holder.entry.lost_lease().is_none()
             && self.waiter_count() == 0
             && self.holds().all(|hold| hold.create_revision == holder.entry.create_revision)
             && is_surmised(self.name(), &holder.entry.facts())
@@ -346,7 +346,7 @@ impl<'a> KeyView<'a> {
 
     /// Its lease.
     pub const fn lease(&self) -> LeaseId {
-        self.entry.lease
+        self.entry.lease()
     }
 
     /// The fencing token it gives its client when it holds: its create_revision.
@@ -356,29 +356,29 @@ impl<'a> KeyView<'a> {
 
     /// How much time its lease has.
     pub fn ttl(&self) -> TtlState {
-        self.facts.leases().ttl(self.entry.lease, self.facts.now())
+        self.facts.leases().ttl(self.entry.lease(), self.facts.now())
     }
 
     /// Whether its lease is kept alive.
     pub fn renewal(&self) -> Renewal {
-        self.facts.leases().renewal(self.entry.lease, self.facts.now())
+        self.facts.leases().renewal(self.entry.lease(), self.facts.now())
     }
 
     /// Whether its lease was kept alive when it was asked last, however long ago that is. Keys of
     /// leases that end go, so whoever was alive then and has its key is, while the cluster is heard.
     pub fn was_alive(&self) -> bool {
-        let asked = self.facts.leases().polled_at(self.entry.lease);
-        asked.is_some_and(|at| matches!(self.facts.leases().renewal(self.entry.lease, at), Renewal::Renewed { .. }))
+        let asked = self.facts.leases().polled_at(self.entry.lease());
+        asked.is_some_and(|at| matches!(self.facts.leases().renewal(self.entry.lease(), at), Renewal::Renewed { .. }))
     }
 
     /// What the last poll of its lease showed, where that says nothing of now.
     pub fn stale(&self) -> Option<Stale> {
-        self.facts.leases().stale(self.entry.lease, self.facts.now())
+        self.facts.leases().stale(self.entry.lease(), self.facts.now())
     }
 
     /// Whether its lease was ever seen to be renewed.
     pub fn was_renewed(&self) -> bool {
-        self.facts.leases().was_renewed(self.entry.lease)
+        self.facts.leases().was_renewed(self.entry.lease())
     }
 
     /// Since when its lease is not renewed, by the polls: up to a second early. `None` when it is
@@ -392,7 +392,7 @@ impl<'a> KeyView<'a> {
 
     /// Since when it is there.
     pub const fn since(&self) -> Since {
-        self.entry.since
+        self.entry.since()
     }
 
     /// What its value says of its client.
@@ -419,20 +419,20 @@ impl<'a> KeyView<'a> {
 
     /// The lease that a put without one was seen to take off it.
     pub fn lost_lease(&self) -> Option<LeaseId> {
-        Some(self.entry.lost_lease).filter(|lease| !lease.is_none())
+        Some(self.entry.lost_lease()).filter(|lease| !lease.is_none())
     }
 
     /// How much time its lease was granted, once it was asked.
     pub fn granted(&self) -> Option<Millis> {
-        self.facts.leases().granted(self.entry.lease)
+        self.facts.leases().granted(self.entry.lease())
     }
 
     /// Whether it stands in a queue that it is not shaped for: any key under a lock's name
     /// queues with its members.
     pub fn is_foreign(&self, in_layout: Layout) -> bool {
         // A member that is named by no lease cannot be told from others once its own is off.
-        let bare_member = self.entry.lease.is_none() && has_member_form(&self.entry.key, self.entry.value_len);
-        let own = self.entry.placed.shape.is_member() || !self.entry.lost_lease.is_none() || bare_member;
+        let bare_member = self.entry.lease().is_none() && has_member_form(&self.entry.key, self.entry.value_len);
+        let own = self.entry.placed.shape.is_member() || !self.entry.lost_lease().is_none() || bare_member;
         in_layout.has_queue() && !own
     }
 }

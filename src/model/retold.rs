@@ -91,7 +91,7 @@ fn key_value(entry: &Entry) -> KeyValue {
         create_revision: entry.create_revision,
         mod_revision: entry.mod_revision,
         version: entry.version,
-        lease: entry.lease,
+        lease: entry.lease(),
     }
 }
 

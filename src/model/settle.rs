@@ -25,7 +25,7 @@ impl Facts {
     pub(super) fn recognise_alone(&mut self, intake: Intake, ix: KeyIx) {
         let Some(entry) = self.keys.get(ix) else { return };
         let Some(group) = self.group(entry.group) else { return };
-        let leased = !entry.lease.is_none();
+        let leased = !entry.lease().is_none();
         let others = |count: usize, counted: bool| {
             u32::try_from(count.saturating_sub(usize::from(counted))).unwrap_or(u32::MAX).min(MANY)
         };
@@ -39,7 +39,7 @@ impl Facts {
         let kept = if group.members.is_empty() && group.lock.is_none() { 0 } else { KEPT_OF_DATA };
         let known = self.alone(&entry.key);
         // What was a lock with its lease is one without: its client may still go by it.
-        let was = known.filter(|_| !entry.lost_lease.is_none()).and_then(|lock| self.locks.get(lock.0));
+        let was = known.filter(|_| !entry.lost_lease().is_none()).and_then(|lock| self.locks.get(lock.0));
         let was = was.map(|lock| lock.recognised).filter(|was| was.layout.is_lock());
         let recognised = was.filter(|_| recognised.layout == Layout::Data).unwrap_or(recognised);
         if recognised.layout == Layout::Data {
@@ -66,7 +66,7 @@ impl Facts {
         lock.made = Made::Alone(Some(ix));
         lock.recognised = recognised;
         let wants_lease = recognised.layout.is_lock() && recognised.layout != Layout::KubernetesLease;
-        note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease.is_none());
+        note_leaseless(&mut self.leaseless, lock_ix, wants_lease && entry.lease().is_none());
         if !recognised.layout.is_lock() || is_released(recognised, entry) || lock.held.contains(&entry.create_revision)
         {
             return;
@@ -74,7 +74,7 @@ impl Facts {
         lock.held = vec![entry.create_revision];
         lock.note_taken(intake);
         if intake.how != How::FirstRead {
-            let (party, since) = (Party::new(&lock.name, entry), entry.since);
+            let (party, since) = (Party::new(&lock.name, entry), entry.since());
             self.begin_hold(intake, lock_ix, party, since, intake.turn());
         }
     }
@@ -136,7 +136,7 @@ impl Facts {
         }
         let leads = self.groups.get(ix.0).and_then(|group| group.front(recognised.layout));
         let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
-        note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease.is_none()));
+        note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease().is_none()));
         if recognised.layout.has_queue() {
             self.announce_arrivals(intake, lock_ix, arrivals);
             self.announce_holders(intake, ix, lock_ix, known.is_none());
@@ -180,7 +180,7 @@ impl Facts {
             if !former.contains(&token)
                 && let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get(lock_ix.0))
             {
-                let (party, since) = (Party::new(&lock.name, entry), entry.since);
+                let (party, since) = (Party::new(&lock.name, entry), entry.since());
                 let from = intake.turn().map(|turn| if new { entry.create_revision } else { turn });
                 self.begin_hold(intake, lock_ix, party, since, from);
             }
@@ -240,10 +240,10 @@ impl Facts {
         }
         let (Some(entry), Some(group)) = (self.keys.get(ix), self.groups.get_mut(at)) else { return };
         group.add(ix, entry);
-        if self.leases.hang(entry.lease, ix) {
-            self.plan.ask_first(entry.lease);
+        if self.leases.hang(entry.lease(), ix) {
+            self.plan.ask_first(entry.lease());
         }
-        let (member, leased) = (entry.placed.shape.is_member(), !entry.lease.is_none());
+        let (member, leased) = (entry.placed.shape.is_member(), !entry.lease().is_none());
         self.mark_dirty(GroupIx(at));
         if !member {
             self.recognise_alone(intake, ix);
@@ -254,7 +254,7 @@ impl Facts {
     }
 
     pub(super) fn detach(&mut self, intake: Intake, ix: KeyIx, entry: &Entry) {
-        self.leases.unhang(intake.at, entry.lease, ix);
+        self.leases.unhang(intake.at, entry.lease(), ix);
         if let Some(group) = self.groups.get_mut(entry.group.0) {
             group.remove(ix, entry);
             group.arrivals.retain(|&arrival| arrival != ix);

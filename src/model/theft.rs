@@ -39,7 +39,7 @@ pub struct Theft {
 impl Theft {
     /// Whether the put that made `now` out of `former` took the key from another client.
     pub(super) fn of(intake: Intake, former: &Entry, now: &Entry, family: Family) -> Option<Self> {
-        if former.lease.is_none() || former.lease == now.lease {
+        if former.lease().is_none() || former.lease() == now.lease() {
             return None;
         }
         let (before, after) = (owner(former, family)?, owner(now, family)?);
@@ -47,10 +47,10 @@ impl Theft {
             token: now.create_revision,
             revision: now.mod_revision,
             since: intake.since(),
-            former_lease: former.lease,
+            former_lease: former.lease(),
             former: before,
             former_gone: None,
-            lease: now.lease,
+            lease: now.lease(),
             owner: after,
         })
     }

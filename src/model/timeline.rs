@@ -75,7 +75,12 @@ pub struct Party {
 impl Party {
     /// The part an entry plays in a lock.
     pub(super) fn new(lock: &Key, entry: &Entry) -> Self {
-        Self { lock: lock.clone(), key: entry.key.clone(), lease: entry.lease, create_revision: entry.create_revision }
+        Self {
+            lock: lock.clone(),
+            key: entry.key.clone(),
+            lease: entry.lease(),
+            create_revision: entry.create_revision,
+        }
     }
 }
 

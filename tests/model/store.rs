@@ -204,11 +204,11 @@ pub fn picture(facts: &Facts) -> Vec<String> {
     let mut leases: Vec<String> = facts
         .keyspace()
         .iter()
-        .filter(|entry| !entry.lease.is_none())
+        .filter(|entry| !entry.lease().is_none())
         .map(|entry| {
-            let lease = facts.lease(entry.lease).expect("a key's lease is known");
+            let lease = facts.lease(entry.lease()).expect("a key's lease is known");
             let keys: Vec<String> = lease.keys().iter().map(|key| text(key.key())).collect();
-            format!("{}: {keys:?}", entry.lease)
+            format!("{}: {keys:?}", entry.lease())
         })
         .collect();
     leases.sort();

@@ -35,7 +35,7 @@ fn look(lock: LockView<'_>, _: &Thresholds, found: &mut Found<'_>) {
         found.add(
             Finding::new(Severity::Error, evidence, remedy)
                 .lock(lock.name())
-                .lease(key.entry().lost_lease)
+                .lease(key.entry().lost_lease())
                 .key(key.key()),
         );
     }
