@@ -102,8 +102,13 @@ fn dispatch(cli: &Cli) -> Result<(), Failure> {
 
 /// Runs a command that prints.
 fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout());
     match command {
+        Command::Watch(args) => {
+            let config = ready(cli)?.config;
+            let args = args.clone();
+            return wait::run_task(async move { watch::run(&args, &config, &mut out).await });
+        }
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man(args) => match &args.out {
             Some(folder) => document::man_pages(folder)?,
@@ -167,7 +172,6 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         Command::History(args) => history::run(args, config, out).await,
         Command::Leases => leases::run(config, out).await,
         Command::Members => members::run(config, out).await,
-        Command::Watch(args) => watch::run(args, config, out).await,
         Command::Doctor(args) => doctor::run(args, config, out).await,
         Command::Info => info::run(settings, out).await,
         // They look at nothing and were run before.
@@ -183,6 +187,7 @@ async fn look(command: &Command, settings: &Settings, out: &mut impl io::Write) 
         | Command::MoveLeader(_)
         | Command::Disarm(_)
         | Command::Record(_)
-        | Command::Replay(_) => Ok(()),
+        | Command::Replay(_)
+        | Command::Watch(_) => Ok(()),
     }
 }

@@ -15,14 +15,21 @@ use super::exit::Failure;
 ///
 /// One thread: a one-shot command is over before a second one had started.
 pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
-    block_on(&mut Builder::new_current_thread(), async {
-        tokio::select! {
-            // The signal first: a command that is always ready must not outrun it.
-            biased;
-            () = interrupted() => Err(Failure::Interrupted),
-            ended = command => ended,
-        }
-    })
+    block_on(&mut Builder::new_current_thread(), until_interrupted(command))
+}
+
+/// The same as a task of its own, for a command that is woken all the time; see [`block_on_task`].
+pub fn run_task(command: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Result<(), Failure> {
+    block_on_task(&mut Builder::new_current_thread(), until_interrupted(command))
+}
+
+async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::select! {
+        // The signal first: a command that is always ready must not outrun it.
+        biased;
+        () = interrupted() => Err(Failure::Interrupted),
+        ended = command => ended,
+    }
 }
 
 /// Runs a command's future on this thread to its end; it listens to signals itself.

@@ -56,7 +56,7 @@ pub struct HistoryArgs {
 }
 
 /// Arguments of `watch`.
-#[derive(Args, Debug)]
+#[derive(Args, Clone, Debug)]
 pub struct WatchArgs {
     /// Stop after this long
     #[arg(long = "for", value_name = "DURATION", allow_hyphen_values = true, value_parser = parse::duration)]
