@@ -1,13 +1,19 @@
-//! A set that mostly has one thing in it: it allocates from the second on.
+//! An ordered set that mostly has one thing in it, or comes in its order: it allocates from the
+//! second on, and what is added behind all others or taken from the front costs no search.
 
+use std::collections::vec_deque::{self, VecDeque};
 use std::collections::{BTreeSet, btree_set};
 
-/// None, one, or an ordered set of more.
+/// Up to so many things are moved aside for one in their middle; more are a tree.
+const ROW: usize = 1_024;
+
+/// None, one, a row, or a tree.
 #[derive(Clone, Debug, Default)]
 pub(super) enum Few<T> {
     #[default]
     None,
     One(T),
+    Row(VecDeque<T>),
     Many(BTreeSet<T>),
 }
 
@@ -16,6 +22,7 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::None => 0,
             Self::One(_) => 1,
+            Self::Row(row) => row.len(),
             Self::Many(set) => set.len(),
         }
     }
@@ -28,7 +35,17 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::None => *self = Self::One(thing),
             Self::One(only) if *only == thing => {}
-            Self::One(only) => *self = Self::Many(BTreeSet::from([*only, thing])),
+            Self::One(only) => *self = Self::Row(VecDeque::from([thing.min(*only), thing.max(*only)])),
+            Self::Row(row) => {
+                if row.back().is_none_or(|last| *last < thing) {
+                    row.push_back(thing);
+                } else if let Err(at) = row.binary_search(&thing) {
+                    row.insert(at, thing);
+                }
+                if row.len() > ROW {
+                    *self = Self::Many(row.iter().copied().collect());
+                }
+            }
             Self::Many(set) => {
                 set.insert(thing);
             }
@@ -39,10 +56,21 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::One(only) if only == thing => *self = Self::None,
             Self::None | Self::One(_) => {}
+            Self::Row(row) => {
+                if row.front() == Some(thing) {
+                    row.pop_front();
+                } else if let Ok(at) = row.binary_search(thing) {
+                    row.remove(at);
+                }
+                if let (1, Some(&only)) = (row.len(), row.front()) {
+                    *self = Self::One(only);
+                }
+            }
             Self::Many(set) => {
                 set.remove(thing);
-                if let (1, Some(only)) = (set.len(), set.first()) {
-                    *self = Self::One(*only);
+                // Not at once, so that one that comes and goes does not build it anew each time.
+                if set.len() <= ROW / 2 {
+                    *self = Self::Row(set.iter().copied().collect());
                 }
             }
         }
@@ -52,6 +80,7 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::None => None,
             Self::One(only) => Some(*only),
+            Self::Row(row) => row.front().copied(),
             Self::Many(set) => set.first().copied(),
         }
     }
@@ -60,6 +89,7 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::None => None,
             Self::One(only) => Some(*only),
+            Self::Row(row) => row.back().copied(),
             Self::Many(set) => set.last().copied(),
         }
     }
@@ -69,6 +99,7 @@ impl<T: Copy + Ord> Few<T> {
         match self {
             Self::None => Iter::One(None),
             Self::One(only) => Iter::One(Some(*only)),
+            Self::Row(row) => Iter::Row(row.iter()),
             Self::Many(set) => Iter::Many(set.iter()),
         }
     }
@@ -77,6 +108,7 @@ impl<T: Copy + Ord> Few<T> {
 /// What [`Few::iter`] gives.
 pub(super) enum Iter<'a, T> {
     One(Option<T>),
+    Row(vec_deque::Iter<'a, T>),
     Many(btree_set::Iter<'a, T>),
 }
 
@@ -85,6 +117,7 @@ impl<T: Copy> Iterator for Iter<'_, T> {
     fn next(&mut self) -> Option<T> {
         match self {
             Self::One(only) => only.take(),
+            Self::Row(iter) => iter.next().copied(),
             Self::Many(iter) => iter.next().copied(),
         }
     }
@@ -92,6 +125,10 @@ impl<T: Copy> Iterator for Iter<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -108,5 +145,35 @@ mod tests {
         assert!(matches!(few, Few::One(3)));
         few.remove(&3);
         assert!(few.is_empty());
+    }
+
+    #[test]
+    fn a_long_row_becomes_a_tree_and_a_row_again() {
+        let all = 0..i32::try_from(ROW).unwrap() + 10;
+        let mut few = Few::default();
+        all.clone().for_each(|thing| few.insert(thing));
+        assert!(matches!(few, Few::Many(_)) && few.iter().eq(all.clone()));
+        all.clone().step_by(2).for_each(|thing| few.remove(&thing));
+        all.clone().skip(1).step_by(4).for_each(|thing| few.remove(&thing));
+        assert!(matches!(few, Few::Row(_)) && few.iter().eq(all.skip(3).step_by(4)));
+    }
+
+    proptest! {
+        #[test]
+        fn it_is_an_ordered_set(steps in proptest::collection::vec((any::<bool>(), 0..60_u8), 0..200)) {
+            let (mut few, mut set) = (Few::default(), BTreeSet::new());
+            for (adds, thing) in steps {
+                if adds {
+                    few.insert(thing);
+                    set.insert(thing);
+                } else {
+                    few.remove(&thing);
+                    set.remove(&thing);
+                }
+                prop_assert_eq!((few.len(), few.is_empty()), (set.len(), set.is_empty()));
+                prop_assert_eq!((few.first(), few.last()), (set.first().copied(), set.last().copied()));
+                prop_assert!(few.iter().eq(set.iter().copied()));
+            }
+        }
     }
 }
