@@ -49,7 +49,10 @@ enum Recipe {
 
 impl Handoffs {
     pub async fn run(self, target: &Target) -> Result<()> {
-        let connections = target.connect_each().await?;
+        let mut connections = Vec::new();
+        for endpoint in target.endpoint.split(',') {
+            connections.push(Client::connect([endpoint], None).await?);
+        }
         let name = format!("{}handed-on", target.prefix);
         let length = Duration::from_secs_f64(self.secs);
         let end = Instant::now() + length;

@@ -30,8 +30,7 @@ struct Bare {
 /// Where to work.
 #[derive(Args, Clone)]
 struct Target {
-    /// The endpoint, as host:port; for `puts`, `handoffs` and `handover` several, with commas between
-    /// them.
+    /// The endpoint, as host:port; for `puts` and `handoffs` several, with commas between them.
     #[arg(long, global = true, default_value = "127.0.0.1:2379")]
     endpoint: String,
     /// Where the keys are; should end with a slash.
@@ -40,19 +39,8 @@ struct Target {
 }
 
 impl Target {
-    /// A connection to the first endpoint.
     async fn connect(&self) -> Result<Client> {
-        let first = self.endpoint.split(',').next().unwrap_or_default();
-        Ok(Client::connect([first], None).await?)
-    }
-
-    /// A connection to each of several endpoints.
-    async fn connect_each(&self) -> Result<Vec<Client>> {
-        let mut connections = Vec::new();
-        for endpoint in self.endpoint.split(',') {
-            connections.push(Client::connect([endpoint], None).await?);
-        }
-        Ok(connections)
+        Ok(Client::connect([&self.endpoint], None).await?)
     }
 }
 

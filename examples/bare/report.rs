@@ -81,8 +81,7 @@ impl Latency {
 }
 
 /// Hands a lock over and reports how often a watching program tells of the new holder before
-/// the old one's call has returned. Clients are spread over the members, which `--endpoint` names
-/// with commas between them.
+/// the old one's call has returned.
 #[derive(Args)]
 pub struct Handover {
     /// How many handovers.
@@ -98,20 +97,19 @@ pub struct Handover {
 
 impl Handover {
     pub async fn run(self, target: &Target) -> Result<()> {
-        let connections = target.connect_each().await?;
-        let client = &connections[0];
+        let client = target.connect().await?;
+        let mut kv = client.kv_client();
         let mut watcher = Watcher::start(&self.watcher)?;
         // A client a handover, and one to inherit from the last.
-        let leases = grant(client, self.count + 1).await?;
-        watcher.warm_up(target, client, leases[0]).await?;
+        let leases = grant(&client, self.count + 1).await?;
+        watcher.warm_up(target, &client, leases[0]).await?;
         let enqueue = |lease| (key(target, "handover", lease), PutOptions::new().with_lease(lease));
 
         let (mut holder, options) = enqueue(leases[0]);
-        client.kv_client().put(holder.clone(), "", Some(options)).await?;
+        kv.put(holder.clone(), "", Some(options)).await?;
         let (mut done, mut before, mut missed) = (0, 0, 0);
         let mut lags = Vec::with_capacity(self.count);
-        for (&lease, client) in leases[1..].iter().zip(connections.iter().cycle()) {
-            let mut kv = client.kv_client();
+        for &lease in &leases[1..] {
             let (waiter, options) = enqueue(lease);
             kv.put(waiter.clone(), "", Some(options)).await?;
             watcher.line_with(&[&waiter]).await;
