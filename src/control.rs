@@ -59,7 +59,7 @@ impl Control {
         answered.await.map_err(|_| self.stopped())
     }
 
-    /// Its terms, as in a picture, which costs much more.
+    /// Its terms, as in a picture; of an embedded cluster they cost much less.
     ///
     /// # Errors
     /// When it has stopped.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::domain::{Millis, Timestamp};
 
 use super::Facts;
-use super::findings::{Diagnosis, Standing, Thresholds};
+use super::findings::{Diagnosis, Grounds, Thresholds};
 
 /// The least time from one diagnosis to the next.
 const PAUSE: Millis = Millis(500);
@@ -26,7 +26,7 @@ pub struct Checkup {
     thresholds: Option<Thresholds>,
     diagnosis: Arc<Diagnosis>,
     /// What it stands on, once one was made.
-    standing: Option<Arc<Standing>>,
+    grounds: Option<Arc<Grounds>>,
     made: Option<Made>,
     /// Grows with every diagnosis that says something else than the one before.
     version: u64,
@@ -47,7 +47,7 @@ impl Default for Checkup {
         Self {
             thresholds: Some(Thresholds::default()),
             diagnosis: Arc::default(),
-            standing: None,
+            grounds: None,
             made: None,
             version: 0,
         }
@@ -77,6 +77,11 @@ impl Checkup {
         *self = Self { thresholds, version: self.version + 1, ..Self::default() };
     }
 
+    /// Has the next look be a whole one: the facts are those of another place of a recording.
+    pub fn spoil(&mut self) {
+        (self.made, self.grounds) = (None, None);
+    }
+
     /// When these facts are to be looked at; `None` while what is known of them is up to date.
     pub fn due(&self, facts: &Facts) -> Option<Timestamp> {
         self.thresholds?;
@@ -102,12 +107,12 @@ impl Checkup {
             return false;
         }
         self.made = Some(Made { facts: facts.version(), at: now, seen: facts.now() });
-        if self.standing.as_ref().is_some_and(|standing| standing.holds(&self.diagnosis, facts, &thresholds)) {
+        if self.grounds.as_ref().is_some_and(|grounds| grounds.holds(&self.diagnosis, facts, &thresholds)) {
             debug_assert_eq!(*self.diagnosis, Diagnosis::of(facts, &thresholds), "a rule is not what its `Look` says");
             return false;
         }
-        let (diagnosis, standing) = Diagnosis::standing(facts, &thresholds);
-        self.standing = Some(Arc::new(standing));
+        let (diagnosis, grounds) = Diagnosis::with_grounds(facts, &thresholds);
+        self.grounds = Some(Arc::new(grounds));
         let changed = diagnosis != *self.diagnosis;
         if changed {
             self.diagnosis = Arc::new(diagnosis);

@@ -14,6 +14,7 @@ mod denied;
 mod detached_lease;
 mod document;
 mod foreign_key;
+mod grounds;
 mod holder_lost;
 mod holder_not_renewing;
 mod holder_without_lease;
@@ -44,7 +45,6 @@ pub(super) mod scene;
 mod server_made_lease;
 mod shared_lease;
 mod single_key_lock;
-mod standing;
 mod stolen;
 mod subject;
 mod thresholds;
@@ -61,11 +61,11 @@ use crate::domain::{Key, LeaseId, MemberId, Sentence};
 use super::{Facts, KeyView, LockView, Since};
 
 pub use document::document;
-pub use standing::Standing;
+pub use grounds::Grounds;
 pub use subject::{Case, Subject};
 pub use thresholds::Thresholds;
 
-use standing::Sorted;
+use grounds::Sorted;
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
@@ -156,7 +156,7 @@ pub struct Rule {
 #[derive(Clone, Copy, Debug)]
 pub enum Look {
     /// One lock after the other. Of one that is held with leases that are renewed, with nobody behind and
-    /// nothing behind it, the time that it is makes no difference (`standing`).
+    /// nothing behind it, the time that it is makes no difference (`grounds`).
     Locks(fn(LockView<'_>, &Thresholds, &mut Found<'_>)),
     /// All keys and how much time their leases were granted, at any time in the same way.
     Keys(fn(&Facts, &Thresholds, &mut Found<'_>)),
@@ -294,12 +294,12 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Lets every rule look at everything.
     pub fn of(facts: &Facts, thresholds: &Thresholds) -> Self {
-        Self::standing(facts, thresholds).0
+        Self::with_grounds(facts, thresholds).0
     }
 
     /// The same with what says whether it still stands later.
-    pub fn standing(facts: &Facts, thresholds: &Thresholds) -> (Self, Standing) {
-        let Sorted { findings, moving, locks } = standing::look(facts, thresholds);
+    pub fn with_grounds(facts: &Facts, thresholds: &Thresholds) -> (Self, Grounds) {
+        let Sorted { findings, moving, locks } = grounds::look(facts, thresholds);
         let anybody_waits = locks.iter().filter_map(|&ix| facts.lock(ix)).any(|lock| lock.waiter_count() > 0);
         let mut weighed: Vec<(u128, usize, Finding)> =
             findings.into_iter().enumerate().map(|(at, finding)| (weight(facts, &finding), at, finding)).collect();
@@ -315,7 +315,7 @@ impl Diagnosis {
         }
         let moving = moving.into_iter().map(|at| places[at]).collect();
         let findings = weighed.into_iter().map(|(.., finding)| finding).collect();
-        (Self::ranked(facts, findings), Standing::new(facts, locks, moving, weighs))
+        (Self::ranked(facts, findings), Grounds::new(facts, locks, moving, weighs))
     }
 
     fn ranked(facts: &Facts, findings: Vec<Finding>) -> Self {

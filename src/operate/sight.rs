@@ -147,6 +147,7 @@ pub async fn leased(etcd: &impl Etcd, lease: LeaseId) -> Result<(TimeToLive, Vec
     if is_gone(&ttl) {
         return Ok((ttl, Vec::new()));
     }
+    // They were asked for, so they are told.
     let mut keys = read(etcd, ttl.keys.as_deref().unwrap_or_default()).await?.1;
     keys.retain(|kv| kv.lease == lease);
     keys.sort_unstable_by(|a, b| a.key.cmp(&b.key));

@@ -228,8 +228,11 @@ impl Client {
         let login = &self.shared.login;
         let again = login.user().is_some().then(|| (question.clone(), login.token()));
         match (ask(question).await, again) {
-            (Err(etcd_client::Error::GRpcStatus(status)), Some((again, token))) if is_stale(&status) => {
-                login.renew(&self.shared.etcd, token).await?;
+            (Err(etcd_client::Error::GRpcStatus(status)), Some((again, sent))) if is_stale(&status) => {
+                let renewing = login.renew(&self.shared.etcd, &status, sent);
+                // Whoever waits for a turn has no deadline for all of it.
+                let late = |_| Refusal::deadline_exceeded("the login could not be renewed in time");
+                tokio::time::timeout(self.deadline, renewing).await.map_err(late)??;
                 ask(again).await
             }
             (answer, _) => answer,

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use tonic::{Code, Status};
 
+use super::direct::UNREADABLE;
 use super::stream::{Cause, LastWords};
 use super::wire::DialError;
 use crate::domain::{Key, KeyRange, Revision};
@@ -196,6 +197,7 @@ impl Asked<'_> {
             Code::Unavailable if why.contains("no leader") || why.contains("leader changed") => {
                 PortError::NoLeader { doing, endpoint }
             }
+            Code::Internal if why == UNREADABLE => PortError::NotEtcd { endpoint, why },
             Code::Unimplemented if why.contains("unknown service") => PortError::NotEtcd { endpoint, why },
             _ if why.contains("mapped from HTTP status") || why.contains("invalid compression flag") => {
                 PortError::NotEtcd { endpoint, why }

@@ -31,7 +31,8 @@ impl Token {
 pub(super) struct Login {
     token: Token,
     user: OnceLock<Credentials>,
-    /// Held while a token is renewed: calls that are refused at the same time renew it once.
+    /// Held while a token is renewed, which has a deadline: calls that are refused at the same time
+    /// have to wait for the one that renews it.
     renewing: Mutex<()>,
 }
 
@@ -58,8 +59,10 @@ impl Login {
         Ok(())
     }
 
-    /// Logs in once more, unless `refused` is no longer the token.
-    pub async fn renew(&self, etcd: &Client, refused: Option<HeaderValue>) -> Result<(), Error> {
+    /// Logs in once more after this refusal, unless the token is another than was `sent`. When the
+    /// users changed, none that was there before the refusal is of use.
+    pub async fn renew(&self, etcd: &Client, refusal: &Status, sent: Option<HeaderValue>) -> Result<(), Error> {
+        let refused = if is_outdated(refusal) { self.token.get() } else { sent };
         let _held = self.renewing.lock().await;
         match self.user.get() {
             Some(user) if self.token.get() == refused => self.authenticate(etcd, user).await,
@@ -83,8 +86,13 @@ pub(super) fn is_stale(status: &Status) -> bool {
     match status.code() {
         Code::Unauthenticated => true,
         Code::Unknown => status.message().contains("invalid auth token"),
-        _ => status.message().contains("auth store is old"),
+        _ => is_outdated(status),
     }
+}
+
+/// Whether it was refused because the users were changed since.
+fn is_outdated(status: &Status) -> bool {
+    status.message().contains("auth store is old")
 }
 
 #[cfg(test)]

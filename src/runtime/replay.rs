@@ -205,6 +205,7 @@ impl Replay {
         }
         self.pace.set(at);
         model.ui.spoil();
+        model.ui.checkup.spoil();
         model.settle(at);
         model.ui.touch();
     }

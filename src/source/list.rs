@@ -29,13 +29,15 @@ const SMALL_DATABASE: i64 = 32 << 20;
 /// Keys that are handed out at once: so few are still in the processor's caches when they are taken
 /// in.
 const PART: usize = 4_000;
-/// How many ranges have their first page asked for ahead of time.
-const AHEAD: usize = 8;
+/// How many ranges have their first page asked for ahead of time. With the page that is waited for,
+/// they have to fit into the connection's window (`port/wire.rs`): what nobody reads yet would keep
+/// it out.
+const AHEAD: usize = 3;
 
 /// What came of reading.
 #[derive(Debug)]
 pub(super) enum Read {
-    /// A page. The pages of a range come without another range's between them.
+    /// A page, or a part of a large one. Those of a range come without another range's between them.
     Page(ListPage),
     /// A range this user may not read; the others go on.
     Denied(Denied),
@@ -72,6 +74,8 @@ struct Asked {
     range: KeyRange,
     /// Where the page starts, when it is not the range's first.
     from: Option<Key>,
+    /// How many keys at most.
+    limit: u32,
     answer: Pin<Box<MaybeDone<Asking>>>,
 }
 
@@ -120,9 +124,10 @@ impl Lister {
                     }
                     self.waiting.push_front(asked.range);
                 }
-                Some(Err(PortError::TooLarge { .. })) if self.page > SMALLEST_PAGE => {
-                    self.page = (self.page / 8).max(SMALLEST_PAGE);
-                    let again = self.ask(asked.range, asked.from, self.page);
+                Some(Err(PortError::TooLarge { .. })) if asked.limit > SMALLEST_PAGE => {
+                    let limit = (asked.limit / 8).max(SMALLEST_PAGE);
+                    self.page = self.page.min(limit);
+                    let again = self.ask(asked.range, asked.from, limit);
                     self.asked.push_front(again);
                 }
                 Some(Err(error)) => return Err(error),
@@ -153,7 +158,7 @@ impl Lister {
         let mut answer = Box::pin(maybe_done(asking));
         // Polled once, the question is on its way; whoever awaits the answer polls it again.
         let _ = answer.as_mut().now_or_never();
-        Asked { range, from, answer }
+        Asked { range, from, limit, answer }
     }
 
     /// Takes a page that came, and asks for the next one.
@@ -175,7 +180,8 @@ impl Lister {
     fn hand_out(&mut self, mut open: Open) -> Result<Read, PortError> {
         let keys = open.page.read(PART).ok_or_else(|| self.client.unreadable())?;
         let (range, first, done) = (open.range.clone(), open.first, open.page.left() == 0);
-        let last = done && !open.page.more;
+        // One that says there is more behind no key at all would never end.
+        let last = done && !(open.page.more && open.page.last_key().is_some());
         // The first answer's revision is the one that all are read at.
         let revision = *self.revision.get_or_insert(open.page.header.revision);
         if !done {

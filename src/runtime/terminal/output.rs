@@ -97,7 +97,6 @@ impl Output {
                 Err(error) => return Err(error),
             }
         }
-        self.ready = None;
         Ok(())
     }
 
@@ -133,6 +132,7 @@ impl Output {
         }
         self.waiting.clear();
         self.written = 0;
+        self.ready = None;
         Ok(true)
     }
 

@@ -73,6 +73,9 @@ impl Screen {
 
     /// Makes a frame: `render` draws each cell and says where the cursor is shown, if anywhere. Returns
     /// the bytes of what changed, none where nothing did.
+    ///
+    /// # Errors
+    /// None that is known: the bytes go into memory.
     pub fn draw(&mut self, render: impl FnOnce(&mut Buffer) -> Option<Position>) -> io::Result<Vec<u8>> {
         let area = Rect::new(0, 0, self.size.0, self.size.1);
         if self.anew || self.shown.area != area {

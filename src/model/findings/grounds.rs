@@ -15,7 +15,7 @@ use crate::model::{Facts, KeyView, LockIx, LockView};
 
 /// What a diagnosis stands on.
 #[derive(Clone, Debug)]
-pub struct Standing {
+pub struct Grounds {
     basis: Basis,
     /// The locks of which time alone can change what is found.
     locks: Vec<LockIx>,
@@ -80,7 +80,7 @@ pub(super) fn look(facts: &Facts, thresholds: &Thresholds) -> Sorted {
     Sorted { findings, moving, locks: moving_locks }
 }
 
-impl Standing {
+impl Grounds {
     pub(super) fn new(facts: &Facts, locks: Vec<LockIx>, moving: Vec<u32>, weighs: bool) -> Self {
         Self { basis: Basis::of(facts), locks, moving, weighs }
     }
@@ -165,12 +165,12 @@ mod tests {
         scene
     }
 
-    fn made(scene: &Scene) -> (Diagnosis, Standing) {
-        Diagnosis::standing(scene.model.live(), &Thresholds::default())
+    fn made(scene: &Scene) -> (Diagnosis, Grounds) {
+        Diagnosis::with_grounds(scene.model.live(), &Thresholds::default())
     }
 
-    fn holds((diagnosis, standing): &(Diagnosis, Standing), scene: &Scene) -> bool {
-        standing.holds(diagnosis, scene.model.live(), &Thresholds::default())
+    fn holds((diagnosis, grounds): &(Diagnosis, Grounds), scene: &Scene) -> bool {
+        grounds.holds(diagnosis, scene.model.live(), &Thresholds::default())
     }
 
     #[test]
