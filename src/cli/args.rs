@@ -115,6 +115,9 @@ pub enum Command {
     ///
     /// Fields of text: time, event, lock, key, lease, create_revision, revision, and the cause
     /// or another detail.
+    ///
+    /// A release is told once its cause is known, so the line about the next holder, which does not
+    /// wait for that, comes before it; time and revision are those of the event.
     Watch(WatchArgs),
     /// Say what is wrong, or about to be, with the evidence and what to do about it
     ///

@@ -38,7 +38,7 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         source: Live::start(pool, config, Clock::start()),
         live: Reader::default(),
         past: Reader::default(),
-        lost: false,
+        lost: None,
         printer: Printer::new(config.output.format.unwrap_or(Format::Json), Style { hex: config.output.hex }),
     };
     let ended = watcher.watch(args.length, to).await;
@@ -52,8 +52,8 @@ struct Watcher {
     live: Reader,
     /// Of what is told late, after a gap.
     past: Reader,
-    /// Whether the connection is lost and that was said.
-    lost: bool,
+    /// Why the connection is lost, as it was said.
+    lost: Option<Vec<String>>,
     printer: Printer,
 }
 
@@ -103,15 +103,18 @@ impl Watcher {
     fn take(&mut self, observed: Stamped<Observation>) {
         let known = &self.source.model.live().link;
         match &observed.what {
-            Observation::Link(LinkState::Retrying { why, .. }) if !self.lost => {
-                self.lost = true;
-                say(format_args!("lockscope: the connection is lost and tried again:"));
-                for failed in why {
-                    say(format_args!("  {}", failed.error));
+            Observation::Link(LinkState::Retrying { why, .. }) => {
+                let why: Vec<String> = why.iter().map(|failed| failed.error.clone()).collect();
+                if self.lost.as_ref() != Some(&why) {
+                    say(format_args!("lockscope: the connection is lost and tried again:"));
+                    for why in &why {
+                        say(format_args!("  {why}"));
+                    }
+                    self.lost = Some(why);
                 }
             }
-            Observation::Link(LinkState::Live { endpoint }) if self.lost => {
-                self.lost = false;
+            Observation::Link(LinkState::Live { endpoint }) if self.lost.is_some() => {
+                self.lost = None;
                 say(format_args!("lockscope: connected again, to {endpoint}"));
             }
             Observation::Cluster(id) if known.cluster_id.is_some_and(|before| before != *id) => {

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
     use crate::domain::Millis;
     use crate::event::{LinkState, Observation};
-    use crate::input::{Sort, Target};
+    use crate::input::{Screen, Sort, Target};
     use crate::update::testing::{World, lease_of};
 
     fn world() -> World {
@@ -320,7 +320,20 @@ mod tests {
     }
 
     #[test]
-    fn without_a_holder_on_the_screen_no_time_is_drawn_anew() {
+    fn a_free_lock_counts_since_when_it_is() {
+        let mut world = World::new(&[("/a", 0)]);
+        world.model.ui.reduce_motion = true;
+        world.list(&[]);
+        assert_eq!(world.listed(), ["/a"]);
+        let next = |world: &World| world.model.next_frame(world.now());
+        let second = Some(world.now() + Millis(1_000));
+        assert_eq!(next(&world), second);
+        world.keys("<Enter>");
+        assert_eq!((world.model.ui.screen, next(&world)), (Screen::Lock, second));
+    }
+
+    #[test]
+    fn a_screen_without_times_is_not_drawn_anew() {
         let mut world = world();
         let drawn = world.now() + Millis(10_000);
         world.keys("6");

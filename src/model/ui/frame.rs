@@ -44,8 +44,12 @@ impl Ui {
             return true;
         }
         match self.screen {
-            Screen::Locks => self.visible_locks(facts).any(|lock| lock.holder().is_some()),
-            Screen::Lock => self.shown_lock(facts).is_some_and(|lock| lock.holder().is_some()),
+            // A free lock counts as well, since when it is, and so does what happened a while ago.
+            Screen::Locks => {
+                self.visible_locks(facts).next().is_some()
+                    || facts.timeline.iter().any(|happening| happening.what.party().is_some())
+            }
+            Screen::Lock => self.shown_lock(facts).is_some(),
             Screen::Leases => !self.lease_order.is_empty(),
             Screen::Waits => !self.waits.rows().is_empty(),
             // How fast they answer is no news of its own; here it is looked at.
