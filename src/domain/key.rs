@@ -19,6 +19,12 @@ impl Key {
     pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
+
+    /// The first key behind this one: where a list goes on that ended with it.
+    #[must_use]
+    pub fn successor(&self) -> Self {
+        Self::from([self.as_bytes(), b"\0"].concat())
+    }
 }
 
 impl Deref for Key {

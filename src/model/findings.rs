@@ -65,7 +65,7 @@ pub use grounds::Grounds;
 pub use subject::{Case, Subject};
 pub use thresholds::Thresholds;
 
-use grounds::Sorted;
+use grounds::{Moving, Sorted};
 
 /// All rules, the gravest first: in this order their codes are listed for a lock.
 pub const RULES: &[Rule] = &[
@@ -294,11 +294,16 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// Lets every rule look at everything.
     pub fn of(facts: &Facts, thresholds: &Thresholds) -> Self {
-        Self::with_grounds(facts, thresholds).0
+        Self::look(facts, thresholds).0
     }
 
-    /// The same with what says whether it still stands later.
+    /// The same with what says whether it still stands later, for which every lease is looked at.
     pub fn with_grounds(facts: &Facts, thresholds: &Thresholds) -> (Self, Grounds) {
+        let (diagnosis, moving) = Self::look(facts, thresholds);
+        (diagnosis, Grounds::new(facts, moving))
+    }
+
+    fn look(facts: &Facts, thresholds: &Thresholds) -> (Self, Moving) {
         let Sorted { findings, moving, locks } = grounds::look(facts, thresholds);
         let anybody_waits = locks.iter().filter_map(|&ix| facts.lock(ix)).any(|lock| lock.waiter_count() > 0);
         let mut weighed: Vec<(u128, usize, Finding)> =
@@ -313,9 +318,9 @@ impl Diagnosis {
         for (place, (_, at, _)) in (0..).zip(&weighed) {
             places[*at] = place;
         }
-        let moving = moving.into_iter().map(|at| places[at]).collect();
+        let moving = Moving { locks, findings: moving.into_iter().map(|at| places[at]).collect(), weighs };
         let findings = weighed.into_iter().map(|(.., finding)| finding).collect();
-        (Self::ranked(facts, findings), Grounds::new(facts, locks, moving, weighs))
+        (Self::ranked(facts, findings), moving)
     }
 
     fn ranked(facts: &Facts, findings: Vec<Finding>) -> Self {

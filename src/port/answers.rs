@@ -89,7 +89,7 @@ impl RawPage {
 }
 
 /// Reads a `WatchResponse`; `None` when it is none.
-pub(super) fn watch_answer(message: &Bytes) -> Option<WatchAnswer> {
+pub(super) fn watch_answer(message: &[u8]) -> Option<WatchAnswer> {
     let mut changes = Vec::with_capacity(count(message, 11));
     let (mut from, mut number, mut compacted) = (Header::default(), 0, 0);
     let (mut created, mut cancelled, mut any, mut why) = (false, false, false, String::new());
@@ -198,6 +198,7 @@ mod tests {
     use prost::Message as _;
 
     use super::*;
+    use crate::port::convert;
 
     fn event(r#type: i32) -> PbEvent {
         let kv = PbKeyValue { key: b"k".into(), mod_revision: 7, ..PbKeyValue::default() };
@@ -209,7 +210,7 @@ mod tests {
         let answer = PbWatchResponse { watch_id: 3, events: vec![event(9), event(1)], ..PbWatchResponse::default() };
         let deleted = (Revision(7), KeyEvent::Delete { key: Key::from("k"), previous: None });
         let expected = WatchAnswer::Events { watch: WatchId(3), header: Header::default(), changes: vec![deleted] };
-        assert_eq!(watch_answer(&answer.encode_to_vec().into()), Some(expected));
+        assert_eq!(watch_answer(&answer.encode_to_vec()), Some(expected));
     }
 
     #[test]
@@ -224,7 +225,7 @@ mod tests {
         };
         let refused =
             WatchAnswer::Cancelled { watch: None, refused: true, compacted: None, why: "no\\u{1b}[2J".into() };
-        assert_eq!(watch_answer(&answer.encode_to_vec().into()), Some(refused));
+        assert_eq!(watch_answer(&answer.encode_to_vec()), Some(refused));
     }
 
     #[test]
@@ -270,31 +271,16 @@ mod tests {
         }
     }
 
+    /// The same key by way of the generated types.
     fn kv(kv: &PbKeyValue) -> KeyValue {
-        KeyValue {
-            key: Key::from(&kv.key[..]),
-            value: kv.value.clone(),
-            create_revision: Revision(kv.create_revision),
-            mod_revision: Revision(kv.mod_revision),
-            version: kv.version,
-            lease: LeaseId(kv.lease),
-        }
-    }
-
-    fn told(header: &PbResponseHeader) -> Header {
-        Header {
-            cluster: ClusterId(header.cluster_id),
-            member: MemberId(header.member_id),
-            revision: Revision(header.revision),
-            term: Term(header.raft_term),
-        }
+        convert::key_value(kv.clone())
     }
 
     proptest! {
         #[test]
         fn a_page_is_read_as_it_was_written(kvs in vec(any_kv(), 0..20), from in any_header(), more: bool, count: i64) {
             let wire = PbRangeResponse { header: Some(from), kvs: kvs.clone(), more, count }.encode_to_vec();
-            let expected = Page { header: told(&from), keys: kvs.iter().map(kv).collect(), more, count };
+            let expected = Page { header: convert::header(Some(from)), keys: kvs.iter().map(kv).collect(), more, count };
             prop_assert_eq!(page(&wire), Some(expected));
         }
 
@@ -318,14 +304,14 @@ mod tests {
                 };
                 (Revision(now.mod_revision), event)
             });
-            let expected = WatchAnswer::Events { watch: WatchId(watch_id), header: told(&from), changes: changes.collect() };
-            prop_assert_eq!(watch_answer(&wire.encode_to_vec().into()), Some(expected));
+            let expected = WatchAnswer::Events { watch: WatchId(watch_id), header: convert::header(Some(from)), changes: changes.collect() };
+            prop_assert_eq!(watch_answer(&wire.encode_to_vec()), Some(expected));
         }
 
         #[test]
         fn any_bytes_are_read_without_panic(bytes in vec(any::<u8>(), 0..200)) {
             page(&bytes);
-            watch_answer(&bytes.into());
+            watch_answer(&bytes);
         }
     }
 }

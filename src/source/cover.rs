@@ -208,7 +208,7 @@ enum Bound {
 
 fn bound(range: &KeyRange) -> Bound {
     match range.end.as_bytes() {
-        [] => Bound::Before(Key::from([&range.start[..], b"\0"].concat())),
+        [] => Bound::Before(range.start.successor()),
         [0] => Bound::Open,
         _ => Bound::Before(range.end.clone()),
     }

@@ -64,6 +64,7 @@ type Asking = BoxFuture<'static, Result<RawPage, PortError>>;
 /// A page that came.
 struct Open {
     range: KeyRange,
+    revision: Revision,
     page: RawPage,
     /// Whether nothing of its range was handed out yet.
     first: bool,
@@ -163,27 +164,26 @@ impl Lister {
 
     /// Takes a page that came, and asks for the next one.
     fn open(&mut self, range: KeyRange, first: bool, page: RawPage) {
-        self.revision.get_or_insert(page.header.revision);
+        // The first answer's revision is the one that all are read at.
+        let revision = *self.revision.get_or_insert(page.header.revision);
         if let Some(fitting) = (PAGE_BYTES * page.left()).checked_div(page.size()).filter(|_| page.left() > 0) {
             self.page = u32::try_from(fitting).unwrap_or(LARGEST_PAGE).clamp(SMALLEST_PAGE, LARGEST_PAGE);
         }
         if let Some(last) = page.last_key().filter(|_| page.more) {
-            let from = Key::from([last.as_bytes(), b"\0"].concat());
             let left = page.count.saturating_sub_unsigned(page.left() as u64);
-            let next = self.ask(range.clone(), Some(from), share(left).min(self.page));
+            let next = self.ask(range.clone(), Some(last.successor()), share(left).min(self.page));
             self.asked.push_front(next);
         }
-        self.open = Some(Open { range, page, first });
+        self.open = Some(Open { range, revision, page, first });
     }
 
     /// Reads a part of the page that is open.
     fn hand_out(&mut self, mut open: Open) -> Result<Read, PortError> {
         let keys = open.page.read(PART).ok_or_else(|| self.client.unreadable())?;
-        let (range, first, done) = (open.range.clone(), open.first, open.page.left() == 0);
+        let (range, revision, first) = (open.range.clone(), open.revision, open.first);
+        let done = open.page.left() == 0;
         // One that says there is more behind no key at all would never end.
         let last = done && !(open.page.more && open.page.last_key().is_some());
-        // The first answer's revision is the one that all are read at.
-        let revision = *self.revision.get_or_insert(open.page.header.revision);
         if !done {
             self.open = Some(Open { first: false, ..open });
         }
@@ -194,8 +194,7 @@ impl Lister {
 /// How many of the keys that are left to ask for on the next page. More than half: what the server
 /// does while a page is taken in is done, and the last page, which nothing is done beside, is short.
 fn share(left: i64) -> u32 {
-    let share = u32::try_from(left / 5 * 3).unwrap_or(LARGEST_PAGE);
-    if share < FIRST_PAGE { FIRST_PAGE } else { share }
+    u32::try_from(left / 5 * 3).unwrap_or(LARGEST_PAGE).max(FIRST_PAGE)
 }
 
 #[cfg(test)]

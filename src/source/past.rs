@@ -151,7 +151,7 @@ impl<E: Etcd> Reading<'_, E> {
                 Err(error) => return Err(error.into()),
             };
             self.begin().await?;
-            let next = page.keys.last().filter(|_| page.more).map(|kv| Key::from([&kv.key[..], b"\0"].concat()));
+            let next = page.keys.last().filter(|_| page.more).map(|kv| kv.key.successor());
             let (range, revision) = (self.range.clone(), self.through);
             self.send(Past::Listed(ListPage { range, revision, keys: page.keys, first, last: next.is_none() })).await?;
             first = false;

@@ -15,6 +15,7 @@ macro_rules! name {
         concat!(",\"", $name, "\":")
     };
 }
+
 /// Writes lines, one happening each.
 ///
 /// Writing is most of what `watch` does, so a line is put together here instead of by serde:

@@ -17,12 +17,18 @@ use crate::model::{Facts, KeyView, LockIx, LockView};
 #[derive(Clone, Debug)]
 pub struct Grounds {
     basis: Basis,
-    /// The locks of which time alone can change what is found.
-    locks: Vec<LockIx>,
-    /// The findings that time alone can change, as they were found, by their places.
-    moving: Vec<u32>,
-    /// Whether the order of the findings can change with time: somebody waits for a lock that one names.
-    weighs: bool,
+    moving: Moving,
+}
+
+/// What time alone can change of a diagnosis.
+#[derive(Clone, Debug)]
+pub(super) struct Moving {
+    /// The locks of which it can change what is found.
+    pub locks: Vec<LockIx>,
+    /// The findings that it can change, as they were found, by their places.
+    pub findings: Vec<u32>,
+    /// Whether it can change the order of the findings: somebody waits for a lock that one names.
+    pub weighs: bool,
 }
 
 /// What all other findings were made of.
@@ -81,13 +87,14 @@ pub(super) fn look(facts: &Facts, thresholds: &Thresholds) -> Sorted {
 }
 
 impl Grounds {
-    pub(super) fn new(facts: &Facts, locks: Vec<LockIx>, moving: Vec<u32>, weighs: bool) -> Self {
-        Self { basis: Basis::of(facts), locks, moving, weighs }
+    pub(super) fn new(facts: &Facts, moving: Moving) -> Self {
+        Self { basis: Basis::of(facts), moving }
     }
 
     /// Whether these facts would lead to the diagnosis that was made with it.
     pub fn holds(&self, diagnosis: &Diagnosis, facts: &Facts, thresholds: &Thresholds) -> bool {
-        if self.weighs || self.basis != Basis::of(facts) {
+        let Moving { locks, findings: before, weighs } = &self.moving;
+        if *weighs || self.basis != Basis::of(facts) {
             return false;
         }
         let mut findings = Vec::new();
@@ -95,16 +102,16 @@ impl Grounds {
             let mut found = Found { code: rule.code, findings: &mut findings };
             match rule.look {
                 Look::Locks(look) => {
-                    for lock in self.locks.iter().filter_map(|&ix| facts.lock(ix)) {
+                    for lock in locks.iter().filter_map(|&ix| facts.lock(ix)) {
                         look(lock, thresholds, &mut found);
                     }
                 }
-                Look::Moving(look) if !self.locks.is_empty() => look(facts, thresholds, &mut found),
+                Look::Moving(look) if !locks.is_empty() => look(facts, thresholds, &mut found),
                 Look::Keys(_) | Look::Moving(_) => {}
                 Look::All(look) => look(facts, thresholds, &mut found),
             }
         }
-        let before = self.moving.iter().filter_map(|&at| diagnosis.findings.get(at as usize));
+        let before = before.iter().filter_map(|&at| diagnosis.findings.get(at as usize));
         findings.iter().eq(before)
     }
 }
@@ -177,7 +184,7 @@ mod tests {
     fn time_and_answers_that_were_expected_change_nothing() {
         let mut scene = calm();
         let made = made(&scene);
-        assert_eq!((made.0.codes(b"/c"), made.1.locks.len()), (vec!["long-ttl"], 0));
+        assert_eq!((made.0.codes(b"/c"), made.1.moving.locks.len()), (vec!["long-ttl"], 0));
         scene.pass(5_000);
         scene.ttl(3, 86_400, 86_394);
         assert!(holds(&made, &scene));
@@ -210,7 +217,7 @@ mod tests {
             scene.pass(1_000);
         }
         let made = made(&scene);
-        assert_eq!(made.1.locks.len(), 1);
+        assert_eq!(made.1.moving.locks.len(), 1);
         assert!(holds(&made, &scene), "it is the same moment");
         scene.pass(1_000);
         assert!(!holds(&made, &scene), "it is not renewed for longer");

@@ -54,26 +54,32 @@ pub(super) fn can_close(facts: &Facts) -> bool {
     })
 }
 
-/// Reads them all, sorted by name.
+/// Reads them all.
 pub(super) fn scan(facts: &Facts) -> WaitFor<'_> {
-    read(facts, |_| None)
+    read(&sorted(facts), None)
 }
 
 /// The same without those who wait and hold nothing: no circle goes through them.
 pub(super) fn scan_holders(facts: &Facts) -> WaitFor<'_> {
-    read(facts, |locks| Some(may_hold(locks)))
+    let locks = sorted(facts);
+    read(&locks, Some(&may_hold(&locks)))
 }
 
-fn read<'a>(facts: &'a Facts, only: impl FnOnce(&[LockView<'a>]) -> Option<HashSet<LeaseId>>) -> WaitFor<'a> {
-    let mut locks: Vec<LockView<'a>> = contended(facts).collect();
+/// The contended locks by name.
+fn sorted(facts: &Facts) -> Vec<LockView<'_>> {
+    let mut locks: Vec<LockView<'_>> = contended(facts).collect();
     locks.sort_unstable_by_key(|lock| (lock.name(), lock.ix()));
-    let only = only(&locks);
+    locks
+}
+
+/// Reads locks, with the waiters on these leases only, if any are named.
+fn read<'a>(locks: &[LockView<'a>], only: Option<&HashSet<LeaseId>>) -> WaitFor<'a> {
     let mut scan = Scan::default();
-    for (at, lock) in (0..).zip(&locks) {
-        scan.take(at, *lock, only.as_ref());
+    for (at, lock) in (0..).zip(locks) {
+        scan.take(at, *lock, only);
     }
     scan.join();
-    scan.graph(&locks)
+    scan.graph(locks)
 }
 
 /// The leases of clients that may hold one of these locks: they do, or a value on them names a
