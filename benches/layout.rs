@@ -4,8 +4,8 @@
 use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
-use lockscope::domain::{LeaseId, Revision};
-use lockscope::layout::{KeyFacts, QueueFacts, SingleFacts, place, recognise_queue, recognise_single};
+use lockscope::domain::LeaseId;
+use lockscope::layout::{KeyFacts, MemberCounts, QueueFacts, SingleFacts, place, recognise_queue, recognise_single};
 
 const LEASE: LeaseId = LeaseId(0x2040_a228_242e_2d06);
 const MILVUS: &[u8] = br#"{"ServerID":1,"ServerName":"rootcoord","Address":"192.0.2.2:53100","Exclusive":true,"TriggerKill":true,"Version":"2.3.5","IndexEngineVersion":{},"LeaseID":2324035701012573446,"HostName":"vm"}"#;
@@ -52,22 +52,11 @@ fn recognising(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("recognise");
     for (name, key) in keys() {
         let placed = place(&key);
-        let (empty, json) = (u32::from(key.value.is_empty()), 0);
         if placed.shape.is_member() {
-            let facts = QueueFacts {
-                name: &key.key[..placed.name_len as usize],
-                first: key,
-                first_placed: placed,
-                first_created: Revision(1),
-                last: key,
-                last_placed: placed,
-                members: 1,
-                empty,
-                json,
-                json_with_lease: 0,
-                addresses: 0,
-                digests: 0,
-            };
+            let counts = MemberCounts { empty: u32::from(key.value.is_empty()), ..MemberCounts::default() };
+            let signs = counts.signs(1, placed.shape);
+            let lock = &key.key[..placed.name_len as usize];
+            let facts = QueueFacts { name: lock, first: key, first_placed: placed, signs };
             group.bench_function(name, |bencher| bencher.iter(|| recognise_queue(black_box(&facts))));
         } else {
             let facts = SingleFacts { key, placed, leased_siblings: 2, empty_leased_siblings: 0 };

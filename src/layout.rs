@@ -9,7 +9,7 @@
 
 use serde::Serialize;
 
-use crate::domain::{LeaseId, Revision};
+use crate::domain::LeaseId;
 
 mod family;
 mod kind;
@@ -191,21 +191,20 @@ pub struct QueueFacts<'a> {
     pub first: KeyFacts<'a>,
     /// Its placement.
     pub first_placed: Placement,
-    /// Its `create_revision`.
-    pub first_created: Revision,
-    /// The member with the highest `create_revision`; the same as `first` when there is one.
-    pub last: KeyFacts<'a>,
-    /// Its placement.
-    pub last_placed: Placement,
-    /// How many members there are.
-    pub members: u32,
-    /// How many of them have an empty value.
+    /// What the others tell.
+    pub signs: Signs,
+}
+
+/// How many members of a group have what.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MemberCounts {
+    /// An empty value.
     pub empty: u32,
-    /// How many of them have a JSON value of either kind.
+    /// A JSON value of either kind.
     pub json: u32,
-    /// How many of them have a JSON value that repeats the lease.
+    /// A JSON value that repeats the lease.
     pub json_with_lease: u32,
-    /// How many of them have an address for a value.
+    /// An address for a value.
     pub addresses: u32,
     /// How many other keys of the same parent have no lease and are no members, though they
     /// are named by hex of a lease's length, see [`looks_like_digest`].
@@ -235,17 +234,18 @@ pub struct Signs {
     pub beside_digests: bool,
 }
 
-impl QueueFacts<'_> {
-    /// What the rules go by in it.
-    pub fn signs(&self) -> Signs {
+impl MemberCounts {
+    /// What the rules go by in so many members; `last` is the shape of the one with the highest
+    /// `create_revision`.
+    pub const fn signs(&self, members: u32, last: Shape) -> Signs {
         Signs {
-            alone: self.members == 1,
-            all_empty: self.empty == self.members,
-            all_but_one_empty: self.empty + 1 == self.members,
-            all_json_or_address: self.json + self.addresses == self.members,
-            all_addresses: self.addresses == self.members,
+            alone: members == 1,
+            all_empty: self.empty == members,
+            all_but_one_empty: self.empty + 1 == members,
+            all_json_or_address: self.json + self.addresses == members,
+            all_addresses: self.addresses == members,
             repeats_lease: self.json_with_lease > 0,
-            last_detached: self.last_placed.shape == Shape::LeaseDetached,
+            last_detached: matches!(last, Shape::LeaseDetached),
             beside_digests: self.digests > 0,
         }
     }

@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use lockscope::domain::key::split_last;
-use lockscope::domain::{LeaseId, Millis, Revision};
+use lockscope::domain::{LeaseId, Millis};
 use lockscope::layout::{
-    KeyFacts, Layout, MANY, Placement, QueueFacts, Shape, SingleFacts, ValueKind, place, recognise_queue,
+    KeyFacts, Layout, MANY, MemberCounts, Placement, QueueFacts, Shape, SingleFacts, ValueKind, place, recognise_queue,
     recognise_single, value,
 };
 use serde_json::Value;
@@ -140,20 +140,15 @@ fn queue_facts<'a>(name: &'a [u8], members: &[(&'a Row, Placement)]) -> QueueFac
     let count = |kinds: &[ValueKind]| {
         u32::try_from(members.iter().filter(|(_, placement)| kinds.contains(&placement.value)).count()).unwrap()
     };
-    QueueFacts {
-        name,
-        first: first.0.facts(),
-        first_placed: first.1,
-        first_created: Revision(first.0.create_revision),
-        last: last.0.facts(),
-        last_placed: last.1,
-        members: u32::try_from(members.len()).unwrap(),
+    let counts = MemberCounts {
         empty: count(&[ValueKind::Empty]),
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),
         addresses: count(&[ValueKind::Address]),
         digests: 0,
-    }
+    };
+    let signs = counts.signs(u32::try_from(members.len()).unwrap(), last.1.shape);
+    QueueFacts { name, first: first.0.facts(), first_placed: first.1, signs }
 }
 
 /// One holds a queue; readers in front of the first writer hold together.

@@ -102,7 +102,7 @@ impl<'a> Group<'a> {
         Self {
             first: facts.first,
             first_value: facts.first_placed.value,
-            signs: facts.signs(),
+            signs: facts.signs,
             name: facts.name,
             last: split_last(facts.name).1,
             shape: facts.first_placed.shape,

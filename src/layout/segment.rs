@@ -3,8 +3,8 @@
 //! for every put of every key.
 
 use super::Shape;
-use crate::domain::LeaseId;
 use crate::domain::key::split_last;
+use crate::domain::{LeaseId, hex_digits};
 
 /// The shape of a segment that writes the key's own lease, or `None` when it does not.
 ///
@@ -14,16 +14,15 @@ pub(super) fn own_lease(segment: &[u8], lease: LeaseId) -> Option<Shape> {
     if lease.is_none() || segment.len() > 20 {
         return None;
     }
-    if let Some(written) = signed(segment, hex) {
-        let id = lease.0.unsigned_abs();
-        if written.value == id && written.negative == (lease.0 < 0) && !written.padded {
-            return Some(Shape::LeaseHex);
-        }
-        // Padding languages print either the absolute value or the two's complement.
-        let same = written.value == lease.0.cast_unsigned() && !written.negative;
-        if same && written.digits == 16 {
-            return Some(Shape::LeaseHexPadded);
-        }
+    // It is the id that is written out, for one comparison then tells.
+    let (digits, zeros) = hex_digits(lease.0.unsigned_abs());
+    let unsigned = if lease.0 < 0 { segment.strip_prefix(b"-") } else { Some(segment) };
+    if unsigned == Some(&digits[zeros..]) {
+        return Some(Shape::LeaseHex);
+    }
+    // Padding languages print either the absolute value or the two's complement.
+    if segment == hex_digits(lease.0.cast_unsigned()).0 {
+        return Some(Shape::LeaseHexPadded);
     }
     let written = signed(segment, decimal)?;
     let same = if written.negative {

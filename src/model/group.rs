@@ -5,7 +5,7 @@
 
 use crate::domain::{Key, Revision};
 use crate::layout::{
-    Layout, MANY, QueueFacts, Recognised, Shape, Signs, ValueKind, looks_like_digest, recognise_queue,
+    Layout, MANY, MemberCounts, QueueFacts, Recognised, Shape, Signs, ValueKind, looks_like_digest, recognise_queue,
 };
 
 use super::few::Few;
@@ -36,40 +36,54 @@ pub(super) struct Group {
     pub name: Key,
     /// Keys shaped as members of a queue.
     pub members: Few<Place>,
-    /// Keys that stand alone and have a lease.
-    pub leased: Few<Place>,
-    /// Keys that stand alone and have none.
-    pub bare: Few<Place>,
-    /// Those of `leased` that have an empty value.
-    pub empty_leased: Few<Place>,
+    /// The keys that are no members, if there are any. Most groups have members alone, and of thousands
+    /// of them each is looked at now and then: what is small is still in the processor's caches.
+    loners: Option<Box<Loners>>,
     /// The lock that the members form.
     pub lock: Option<LockIx>,
     /// What it was recognised by.
     basis: Option<Basis>,
-    counts: Counts,
+    counts: MemberCounts,
+    /// How many keys had a lease that a later put took off them.
+    detached: u32,
     /// Whether something changed since the lock was settled.
     pub dirty: bool,
     /// Keys that came since then.
     pub arrivals: Vec<KeyIx>,
 }
 
-/// What the rules see of a group that does not go with its name: the put of the first member,
-/// and the signs of them all.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Basis {
-    first: KeyIx,
-    put: Revision,
-    signs: Signs,
+/// Keys that stand alone.
+#[derive(Clone, Debug)]
+pub(super) struct Loners {
+    /// Those that have a lease.
+    pub leased: Few<Place>,
+    /// Those that have none.
+    pub bare: Few<Place>,
+    /// Those of `leased` that have an empty value.
+    pub empty_leased: Few<Place>,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Counts {
-    detached: u32,
-    empty: u32,
-    json: u32,
-    json_with_lease: u32,
-    addresses: u32,
-    digests: u32,
+impl Loners {
+    const NONE: Self = Self { leased: Few::None, bare: Few::None, empty_leased: Few::None };
+}
+
+/// What a group was recognised as, and what the rules saw of it that does not go with its name: the
+/// first member, and the signs of them all. It is forgotten when that member is put anew or one comes
+/// before it, and when a key of another kind comes or goes: others may hold then.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Basis {
+    first: Place,
+    signs: Signs,
+    recognised: Recognised,
+}
+
+/// What the members of a group amount to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Judged {
+    /// The recipe they follow.
+    pub recognised: Recognised,
+    /// Whether that is what they were recognised as before, with the same put of the same first member.
+    pub stands: bool,
 }
 
 impl Group {
@@ -77,12 +91,11 @@ impl Group {
         Self {
             name,
             members: Few::None,
-            leased: Few::None,
-            bare: Few::None,
-            empty_leased: Few::None,
+            loners: None,
             lock: None,
             basis: None,
-            counts: Counts::default(),
+            counts: MemberCounts::default(),
+            detached: 0,
             dirty: false,
             arrivals: Vec::new(),
         }
@@ -90,38 +103,58 @@ impl Group {
 
     /// Whether nothing refers to the group any more.
     pub fn is_vacant(&self) -> bool {
-        self.lock.is_none() && self.members.is_empty() && self.leased.is_empty() && self.bare.is_empty()
+        self.lock.is_none() && self.members.is_empty() && self.loners.is_none()
+    }
+
+    /// The keys that are no members.
+    pub fn loners(&self) -> &Loners {
+        self.loners.as_deref().unwrap_or(&Loners::NONE)
     }
 
     pub fn add(&mut self, ix: KeyIx, entry: &Entry) {
         let place = (entry.create_revision, ix);
-        self.counts.detached += u32::from(entry.is_detached());
+        if self.basis.is_some_and(|basis| !entry.placed.shape.is_member() || place < basis.first) {
+            self.basis = None;
+        }
+        self.detached += u32::from(entry.is_detached());
         if entry.placed.shape.is_member() {
             self.members.insert(place);
             self.count(entry, |counter| *counter += 1);
-        } else if entry.lease().is_none() {
-            self.bare.insert(place);
+            return;
+        }
+        let loners = self.loners.get_or_insert_with(|| Box::new(Loners::NONE));
+        if entry.lease().is_none() {
+            loners.bare.insert(place);
             self.counts.digests += u32::from(looks_like_digest(&entry.key));
         } else {
-            self.leased.insert(place);
+            loners.leased.insert(place);
             if entry.placed.value == ValueKind::Empty {
-                self.empty_leased.insert(place);
+                loners.empty_leased.insert(place);
             }
         }
     }
 
     pub fn remove(&mut self, ix: KeyIx, entry: &Entry) {
         let place = (entry.create_revision, ix);
-        self.counts.detached -= u32::from(entry.is_detached());
+        if self.basis.is_some_and(|basis| !entry.placed.shape.is_member() || place == basis.first) {
+            self.basis = None;
+        }
+        self.detached -= u32::from(entry.is_detached());
         if entry.placed.shape.is_member() {
             self.members.remove(&place);
             self.count(entry, |counter| *counter -= 1);
-        } else if entry.lease().is_none() {
-            self.bare.remove(&place);
+            return;
+        }
+        let Some(loners) = &mut self.loners else { return };
+        if entry.lease().is_none() {
+            loners.bare.remove(&place);
             self.counts.digests -= u32::from(looks_like_digest(&entry.key));
         } else {
-            self.leased.remove(&place);
-            self.empty_leased.remove(&place);
+            loners.leased.remove(&place);
+            loners.empty_leased.remove(&place);
+        }
+        if loners.leased.is_empty() && loners.bare.is_empty() {
+            self.loners = None;
         }
     }
 
@@ -129,48 +162,43 @@ impl Group {
     /// stops at [`MANY`], so beyond that there are none.
     pub fn sensitive(&self) -> Vec<KeyIx> {
         let few = |set: &Few<Place>| set.len() <= MANY as usize + 1;
-        let set = if few(&self.leased) {
-            &self.leased
-        } else if few(&self.empty_leased) {
-            &self.empty_leased
+        let Loners { leased, empty_leased, .. } = self.loners();
+        let set = if few(leased) {
+            leased
+        } else if few(empty_leased) {
+            empty_leased
         } else {
             &Few::None
         };
         set.iter().map(|(_, ix)| ix).collect()
     }
 
-    /// Says which recipe the members follow; `None` without members. What it was `known` as
+    /// Says which recipe the members follow; `None` without members. What they were recognised as
     /// stands while all that the rules see is as it was: they are many, and a queue grows and
     /// shrinks all the time.
-    pub fn recognise(&mut self, keys: &Keyspace, known: Option<Recognised>) -> Option<Recognised> {
-        let (_, first_ix) = self.members.first()?;
-        let first = keys.get(first_ix)?;
-        let last = keys.get(self.members.last()?.1)?;
-        let facts = QueueFacts {
-            name: &self.name,
-            first: first.facts(),
-            first_placed: first.placed,
-            first_created: first.create_revision,
-            last: last.facts(),
-            last_placed: last.placed,
-            members: u32::try_from(self.members.len()).unwrap_or(u32::MAX),
-            empty: self.counts.empty,
-            json: self.counts.json,
-            json_with_lease: self.counts.json_with_lease,
-            addresses: self.counts.addresses,
-            digests: self.counts.digests,
-        };
-        let basis = Some(Basis { first: first_ix, put: first.mod_revision, signs: facts.signs() });
-        let recognised = known.filter(|_| self.basis == basis).unwrap_or_else(|| recognise_queue(&facts));
-        self.basis = basis;
-        Some(recognised)
+    pub fn recognise(&mut self, keys: &Keyspace) -> Option<Judged> {
+        let last = keys.get(self.members.last()?.1)?.placed.shape;
+        let signs = self.counts.signs(u32::try_from(self.members.len()).unwrap_or(u32::MAX), last);
+        if let Some(basis) = self.basis.filter(|basis| basis.signs == signs) {
+            return Some(Judged { recognised: basis.recognised, stands: true });
+        }
+        let place = self.members.first()?;
+        let first = keys.get(place.1)?;
+        let facts = QueueFacts { name: &self.name, first: first.facts(), first_placed: first.placed, signs };
+        let recognised = recognise_queue(&facts);
+        self.basis = Some(Basis { first: place, signs, recognised });
+        Some(Judged { recognised, stands: false })
+    }
+
+    /// Whether the first member alone holds a lock of this layout, whoever else is there.
+    pub const fn holds_by_first(&self, layout: Layout) -> bool {
+        matches!(layout, Layout::Queue | Layout::Election) && self.loners.is_none()
     }
 
     /// The oldest place in the queue of this layout.
     pub fn front(&self, layout: Layout) -> Option<Place> {
-        let (leased, bare) =
-            if self.foreign_queue(layout) { (self.leased.first(), self.bare.first()) } else { (None, None) };
-        self.members.first().into_iter().chain(leased).chain(bare).min()
+        let Loners { leased, bare, .. } = self.between(layout);
+        self.members.first().into_iter().chain(leased.first()).chain(bare.first()).min()
     }
 
     /// Everything that stands in the queue of this layout, oldest first.
@@ -179,30 +207,31 @@ impl Group {
     /// among the members queues with them and can block them. The read-write recipe ranges
     /// over its own two folders only.
     pub fn queue(&self, layout: Layout) -> impl Iterator<Item = Place> {
-        let (leased, bare) =
-            if self.foreign_queue(layout) { (&self.leased, &self.bare) } else { (&Few::None, &Few::None) };
+        let Loners { leased, bare, .. } = self.between(layout);
         merge(self.members.iter(), merge(leased.iter(), bare.iter()))
     }
 
     /// How many keys stand in the queue of this layout.
     pub fn queue_len(&self, layout: Layout) -> usize {
-        self.members.len() + if self.foreign_queue(layout) { self.leased.len() + self.bare.len() } else { 0 }
+        let Loners { leased, bare, .. } = self.between(layout);
+        self.members.len() + leased.len() + bare.len()
     }
 
     /// The keys that are no members, oldest first.
     pub fn foreign(&self) -> impl Iterator<Item = Place> {
-        merge(self.leased.iter(), self.bare.iter())
+        merge(self.loners().leased.iter(), self.loners().bare.iter())
     }
 
-    /// Whether keys of another kind queue with the members. Where no member was ever seen there
-    /// is no queue, only a folder; where one was, whatever is left blocks the next.
-    fn foreign_queue(&self, layout: Layout) -> bool {
-        matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty() && self.lock.is_some()
+    /// The keys of another kind that queue with the members. Where no member was ever seen there is
+    /// no queue, only a folder; where one was, whatever is left blocks the next.
+    fn between(&self, layout: Layout) -> &Loners {
+        let queue = matches!(layout, Layout::Queue | Layout::Election) && !self.name.is_empty();
+        if queue && self.lock.is_some() { self.loners() } else { &Loners::NONE }
     }
 
     /// How many keys had a lease that a later put took off them.
     pub const fn detached(&self) -> u32 {
-        self.counts.detached
+        self.detached
     }
 
     /// The places that hold a lock of this layout.

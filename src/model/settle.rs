@@ -10,12 +10,17 @@ use crate::layout::{Layout, MANY, Recognised, SingleFacts, recognise_single};
 
 use super::cause::Cause;
 use super::facts::Facts;
-use super::group::{Group, GroupIx};
+use super::group::{Group, GroupIx, Judged};
 use super::intake::{How, Intake};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::{End, Lock, LockIx, Made};
 use super::look::is_released;
 use super::timeline::{Party, What};
+
+/// Room for so many arrivals is kept with a group from one revision to the next, and for so many
+/// changed groups with all of them.
+const KEPT_ARRIVALS: usize = 8;
+const KEPT_DIRTY: usize = 1_024;
 
 /// How many bytes of a value are kept of a key that is plain data and stands in a queue.
 const KEPT_OF_DATA: usize = 128;
@@ -32,8 +37,8 @@ impl Facts {
         let recognised = recognise_single(&SingleFacts {
             key: entry.facts(),
             placed: entry.placed,
-            leased_siblings: others(group.leased.len(), leased),
-            empty_leased_siblings: others(group.empty_leased.len(), leased && entry.value_len == 0),
+            leased_siblings: others(group.loners().leased.len(), leased),
+            empty_leased_siblings: others(group.loners().empty_leased.len(), leased && entry.value_len == 0),
         });
         // Among the members of a queue plain data is in the way, and its value may say whose it is.
         let kept = if group.members.is_empty() && group.lock.is_none() { 0 } else { KEPT_OF_DATA };
@@ -89,12 +94,23 @@ impl Facts {
 
     /// Brings the locks of all changed groups up to date.
     pub(super) fn settle(&mut self, intake: Intake) {
-        for ix in std::mem::take(&mut self.dirty) {
+        let mut dirty = std::mem::take(&mut self.dirty);
+        for ix in dirty.drain(..) {
             let Some(group) = self.groups.get_mut(ix.0) else { continue };
             group.dirty = false;
-            let arrivals = std::mem::take(&mut group.arrivals);
+            let mut arrivals = std::mem::take(&mut group.arrivals);
             self.settle_group(intake, ix, &arrivals);
+            // The next ones find its room, unless many came at once.
+            if arrivals.capacity() <= KEPT_ARRIVALS
+                && let Some(group) = self.groups.get_mut(ix.0)
+            {
+                arrivals.clear();
+                group.arrivals = arrivals;
+            }
             self.drop_vacant(ix);
+        }
+        if dirty.capacity() <= KEPT_DIRTY {
+            self.dirty = dirty;
         }
         self.version += 1;
     }
@@ -103,9 +119,17 @@ impl Facts {
         let Some(group) = self.groups.get_mut(ix.0) else { return };
         let known = group.lock;
         let members = !group.members.is_empty();
+        let judged = group.recognise(&self.keys);
+        if let (Some(_), Some(Judged { recognised, stands: true })) = (known, judged)
+            && group.holds_by_first(recognised.layout)
+        {
+            // Whoever came stands behind the one who held before.
+            debug_assert!(self.is_held_as_known(ix), "the holder is another one");
+            return self.announce_arrivals(intake, ix, arrivals);
+        }
         let former = known.and_then(|lock| self.locks.get(lock.0)).map(|lock| lock.recognised);
         // What only looked like members is plain data.
-        let recognised = group.recognise(&self.keys, former).filter(|known| known.layout != Layout::Data);
+        let recognised = judged.map(|judged| judged.recognised).filter(|known| known.layout != Layout::Data);
         // A foreign key blocks a lock for ever, also when nobody queues behind it right now.
         let blocked =
             former.filter(|former| !members && former.layout.has_queue() && group.queue_len(former.layout) > 0);
@@ -138,15 +162,15 @@ impl Facts {
         let leads = leads.filter(|_| recognised.layout.has_queue()).and_then(|(_, key)| self.keys.get(key));
         note_leaseless(&mut self.leaseless, lock_ix, leads.is_some_and(|entry| entry.lease().is_none()));
         if recognised.layout.has_queue() {
-            self.announce_arrivals(intake, lock_ix, arrivals);
+            self.announce_arrivals(intake, ix, arrivals);
             self.announce_holders(intake, ix, lock_ix, known.is_none());
         }
     }
 
-    fn announce_arrivals(&mut self, intake: Intake, lock: LockIx, arrivals: &[KeyIx]) {
-        for &ix in arrivals {
-            let (Some(entry), Some(lock)) = (self.keys.get(ix), self.locks.get_mut(lock.0)) else { continue };
-            self.timeline.push(intake.at, intake.revision, What::Enqueued(Party::new(&lock.name, entry)));
+    fn announce_arrivals(&mut self, intake: Intake, group: GroupIx, arrivals: &[KeyIx]) {
+        let Some(group) = self.groups.get(group.0) else { return };
+        for entry in arrivals.iter().filter_map(|&ix| self.keys.get(ix)) {
+            self.timeline.push(intake.at, intake.revision, What::Enqueued(Party::new(&group.name, entry)));
         }
     }
 
@@ -185,6 +209,16 @@ impl Facts {
                 self.begin_hold(intake, lock_ix, party, since, from);
             }
         }
+    }
+
+    /// Whether those hold the lock of a group who were known to.
+    fn is_held_as_known(&self, group: GroupIx) -> bool {
+        let Some(group) = self.groups.get(group.0) else { return false };
+        let lock = group.lock.and_then(|lock| self.locks.get(lock.0));
+        lock.is_some_and(|lock| {
+            let holders = group.holders(lock.recognised.layout, &self.keys).map(|(token, _)| token);
+            holders.eq(lock.held.iter().copied())
+        })
     }
 
     /// The last member went: a lock is free and stays known, anything else is forgotten.

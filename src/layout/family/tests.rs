@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use proptest::prelude::*;
 
 use super::{Group, Single, queues, singles};
-use crate::domain::{LeaseId, Revision};
+use crate::domain::LeaseId;
 use crate::layout::{
-    KeyFacts, Layout, MANY, QueueFacts, SingleFacts, ValueKind, place, recognise_queue, recognise_single,
+    KeyFacts, Layout, MANY, MemberCounts, QueueFacts, Signs, SingleFacts, ValueKind, place, recognise_queue,
+    recognise_single,
 };
 
 const LEASE: i64 = 0x2040_a228_242e_2d06;
@@ -34,8 +35,7 @@ fn key_of((key, value, lease, version): Put<'_>) -> KeyFacts<'_> {
 fn group_of<'a>(puts: &[Put<'a>]) -> QueueFacts<'a> {
     let keys: Vec<_> = puts.iter().map(|put| key_of(*put)).collect();
     let placed: Vec<_> = keys.iter().map(place).collect();
-    let (first, last) = (keys[0], keys[keys.len() - 1]);
-    let name = &first.key[..placed[0].name_len as usize];
+    let name = &keys[0].key[..placed[0].name_len as usize];
     for (key, placement) in keys.iter().zip(&placed) {
         assert!(placement.shape.is_member(), "{} is {:?}", key.key.escape_ascii(), placement.shape);
         assert_eq!(&key.key[..placement.name_len as usize], name, "members of one group");
@@ -43,20 +43,20 @@ fn group_of<'a>(puts: &[Put<'a>]) -> QueueFacts<'a> {
     let count = |kinds: &[ValueKind]| {
         u32::try_from(placed.iter().filter(|placement| kinds.contains(&placement.value)).count()).expect("few")
     };
-    QueueFacts {
-        name,
-        first,
-        first_placed: placed[0],
-        first_created: Revision(7),
-        last,
-        last_placed: placed[placed.len() - 1],
-        members: u32::try_from(placed.len()).expect("few"),
+    let counts = MemberCounts {
         empty: count(&[ValueKind::Empty]),
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),
         addresses: count(&[ValueKind::Address]),
         digests: 0,
-    }
+    };
+    let signs = counts.signs(u32::try_from(placed.len()).expect("few"), placed[placed.len() - 1].shape);
+    QueueFacts { name, first: keys[0], first_placed: placed[0], signs }
+}
+
+/// The same beside keys that are named by digests.
+fn beside_digests(group: QueueFacts<'_>) -> QueueFacts<'_> {
+    QueueFacts { signs: Signs { beside_digests: true, ..group.signs }, ..group }
 }
 
 fn single_of(put: Put<'_>, empty_siblings: u32) -> SingleFacts<'_> {
@@ -321,10 +321,10 @@ fn a_lone_key_named_by_a_lease_is_a_lock_unless_digests_lie_beside_it() {
     let key = by_hex("/jobs/lone");
     let lone = group_of(&[(&key, b"", 0, 1)]);
     assert_eq!(recognise_queue(&lone).layout, Layout::Queue);
-    assert_eq!(recognise_queue(&QueueFacts { digests: 1, ..lone }).layout, Layout::Data);
+    assert_eq!(recognise_queue(&beside_digests(lone)).layout, Layout::Data);
     let valued = group_of(&[(&key, b"alice", 0, 1)]);
     assert_eq!(recognise_queue(&valued).layout, Layout::Election, "who locks the name waits whatever the value");
-    assert_eq!(recognise_queue(&QueueFacts { digests: 1, ..valued }).layout, Layout::Data);
+    assert_eq!(recognise_queue(&beside_digests(valued)).layout, Layout::Data);
 }
 
 proptest! {
@@ -339,19 +339,12 @@ proptest! {
         let placed = place(&key);
         recognise_single(&SingleFacts { key, placed, leased_siblings: counts[0], empty_leased_siblings: counts[1] });
         let [members, empty, json, json_with_lease, addresses, digests] = counts;
+        let counts = MemberCounts { empty, json, json_with_lease, addresses, digests };
         recognise_queue(&QueueFacts {
             name: &key.key[..placed.name_len as usize],
             first: key,
             first_placed: placed,
-            first_created: Revision(1),
-            last: key,
-            last_placed: placed,
-            members,
-            empty,
-            json,
-            json_with_lease,
-            addresses,
-            digests,
+            signs: counts.signs(members, placed.shape),
         });
     }
 }
