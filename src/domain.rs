@@ -23,7 +23,7 @@ pub mod time;
 mod words;
 pub mod write;
 
-pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term};
+pub use ids::{ClusterId, LeaseId, MemberId, RaftIndex, Revision, Term, hex_digits};
 pub use key::{Key, KeyRange};
 pub use kv::{KeyEvent, KeyValue, LeaderKey};
 pub use lang::Lang;

@@ -83,6 +83,16 @@ impl LeaseId {
     }
 }
 
+/// The sixteen digits of a number in lower-case hex, and how many zeros lead them: fifteen at most.
+pub fn hex_digits(number: u64) -> ([u8; 16], usize) {
+    let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+    let mut digits = [0; 16];
+    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
+        (pair[0], pair[1]) = (digit(byte >> 4), digit(byte & 0xf));
+    }
+    (digits, (number.leading_zeros() as usize / 4).min(15))
+}
+
 /// `from_str_radix` takes a leading `+`; an id with one is not an id.
 fn reject_sign(digits: &str) -> &str {
     if digits.starts_with(['+', '-']) { "" } else { digits }

@@ -68,20 +68,23 @@ impl<'a> Fields<'a> {
     }
 
     fn long_varint(&mut self) -> Option<u64> {
-        let mut number = 0;
-        for (at, &byte) in self.0.iter().take(LONGEST).enumerate() {
-            number |= u64::from(byte & 0x7f) << (7 * at);
+        let (mut number, mut shift, mut rest) = (0, 0, self.0);
+        while shift < 7 * LONGEST {
+            let (&byte, behind) = rest.split_first()?;
+            number |= u64::from(byte & 0x7f) << shift;
+            rest = behind;
             if byte & 0x80 == 0 {
-                self.0 = &self.0[at + 1..];
+                self.0 = rest;
                 return Some(number);
             }
+            shift += 7;
         }
         None
     }
 }
 
 /// The bytes of the longest varint.
-const LONGEST: usize = 10;
+const LONGEST: u32 = 10;
 
 impl<'a> Iterator for Fields<'a> {
     type Item = Option<(u64, Content<'a>)>;

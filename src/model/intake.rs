@@ -19,6 +19,7 @@ use super::cause::{self, Cause};
 use super::facts::{Facts, Listing};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::Since;
+use super::named::Slot;
 use super::theft::Theft;
 use super::timeline::{Party, What};
 
@@ -232,8 +233,14 @@ impl Facts {
     }
 
     fn put(&mut self, intake: Intake, kv: KeyValue) {
-        let Some(ix) = self.keys.find(&kv.key) else { return self.insert(intake, kv) };
         let generation = self.listing.generation;
+        let ix = match self.keys.slot(&kv.key) {
+            Slot::Known(at) => KeyIx(at),
+            Slot::Vacant(vacancy) => {
+                let ix = KeyIx(vacancy.insert(Entry::new(kv, intake.since(), generation)));
+                return self.came(intake, ix);
+            }
+        };
         let Some(known) = self.keys.get_mut(ix) else { return };
         known.generation = generation;
         if known.create_revision != kv.create_revision {
@@ -242,16 +249,16 @@ impl Facts {
             }
             // Its end in between was never seen.
             self.remove(Intake { how: How::Reread, ..intake }, ix);
-            self.insert(intake, kv);
+            let ix = self.keys.insert(Entry::new(kv, intake.since(), generation));
+            self.came(intake, ix);
         } else if known.mod_revision < kv.mod_revision {
             self.rewrite(intake, ix, kv);
         }
     }
 
-    fn insert(&mut self, intake: Intake, kv: KeyValue) {
-        let entry = Entry::new(kv, intake.since(), self.listing.generation);
-        let lease = entry.lease();
-        let ix = self.keys.insert(entry);
+    /// A key is known from now on.
+    fn came(&mut self, intake: Intake, ix: KeyIx) {
+        let lease = self.keys.get(ix).map(Entry::lease).unwrap_or_default();
         self.attach(intake, ix);
         // A client that puts another key on the same lease has not lost it.
         if intake.how.is_event() && !lease.is_none() {

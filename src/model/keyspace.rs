@@ -9,14 +9,14 @@ use crate::layout::{KeyFacts, Placement, Shape, place};
 
 use super::group::GroupIx;
 use super::lock::Since;
-use super::named::{HasName, Named};
+use super::named::{HasName, Named, Slot};
 
 /// How many bytes of a value are kept: enough for everything that is decoded.
 const KEPT_VALUE: usize = 4_096;
 
 /// Where an entry lives; meaningless once it was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyIx(u32);
+pub struct KeyIx(pub(super) u32);
 
 /// A key as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,6 +146,11 @@ impl Keyspace {
     /// Finds a key.
     pub fn find(&self, key: &[u8]) -> Option<KeyIx> {
         self.0.find(key).map(KeyIx)
+    }
+
+    /// Finds a key, or where it is to be added.
+    pub(super) fn slot(&mut self, key: &[u8]) -> Slot<'_, Entry> {
+        self.0.slot(key)
     }
 
     /// The entry at an index.

@@ -5,6 +5,7 @@
 
 use std::hash::BuildHasher;
 
+use hashbrown::hash_table::{self, VacantEntry};
 use hashbrown::{DefaultHashBuilder, HashTable};
 
 /// Something with a name.
@@ -28,6 +29,29 @@ pub(super) struct Named<T> {
 struct Spot {
     hash: u32,
     at: u32,
+}
+
+/// Where a name is, or would be: looked for once, it is found or added.
+pub(super) enum Slot<'a, T> {
+    Known(u32),
+    Vacant(Vacancy<'a, T>),
+}
+
+/// Where one is added whose name is not there yet.
+pub(super) struct Vacancy<'a, T> {
+    hash: u32,
+    spot: VacantEntry<'a, Spot>,
+    slab: &'a mut Slab<T>,
+    vacant: &'a mut Vec<u32>,
+}
+
+impl<T> Vacancy<'_, T> {
+    /// Adds it; it has the name that was looked for.
+    pub fn insert(self, thing: T) -> u32 {
+        let at = self.slab.put(self.vacant.pop(), thing);
+        self.spot.insert(Spot { hash: self.hash, at });
+        at
+    }
 }
 
 impl<T> Default for Named<T> {
@@ -61,7 +85,7 @@ impl<T: HasName> Named<T> {
     }
 
     pub fn get(&self, at: u32) -> Option<&T> {
-        self.slab.slot(at)?.as_ref()
+        self.slab.get(at)
     }
 
     pub fn get_mut(&mut self, at: u32) -> Option<&mut T> {
@@ -78,16 +102,21 @@ impl<T: HasName> Named<T> {
         self.slab.chunks.iter_mut().flatten().flatten()
     }
 
+    /// Finds the one with this name, or where it is to be added.
+    pub fn slot(&mut self, name: &[u8]) -> Slot<'_, T> {
+        let hash = self.hash(name);
+        let Self { slab, vacant, by_name, .. } = self;
+        let matches = |spot: &Spot| spot.hash == hash && slab.get(spot.at).is_some_and(|thing| thing.name() == name);
+        match by_name.entry(widen(hash), matches, |spot| widen(spot.hash)) {
+            hash_table::Entry::Occupied(found) => Slot::Known(found.get().at),
+            hash_table::Entry::Vacant(spot) => Slot::Vacant(Vacancy { hash, spot, slab, vacant }),
+        }
+    }
+
     /// Adds one; the caller knows that it is not there yet.
     pub fn insert(&mut self, thing: T) -> u32 {
         let hash = self.hash(thing.name());
-        let at = match self.vacant.pop() {
-            Some(at) => at,
-            None => self.slab.grow(),
-        };
-        if let Some(slot) = self.slab.slot_mut(at) {
-            *slot = Some(thing);
-        }
+        let at = self.slab.put(self.vacant.pop(), thing);
         self.by_name.insert_unique(widen(hash), Spot { hash, at }, |spot| widen(spot.hash));
         at
     }
@@ -133,13 +162,27 @@ impl<T> Slab<T> {
         self.chunks.get_mut(at as usize / CHUNK)?.get_mut(at as usize % CHUNK)
     }
 
-    /// Makes one more place, which is empty.
-    fn grow(&mut self) -> u32 {
+    fn get(&self, at: u32) -> Option<&T> {
+        self.slot(at)?.as_ref()
+    }
+
+    /// Puts a thing into a vacant place, or into one more.
+    fn put(&mut self, vacant: Option<u32>, thing: T) -> u32 {
+        match vacant.and_then(|at| Some((at, self.slot_mut(at)?))) {
+            Some((at, slot)) => {
+                *slot = Some(thing);
+                at
+            }
+            None => self.add(thing),
+        }
+    }
+
+    fn add(&mut self, thing: T) -> u32 {
         if self.chunks.last().is_none_or(|chunk| chunk.len() == CHUNK) {
             self.chunks.push(Vec::with_capacity(CHUNK));
         }
         let last = self.chunks.len() - 1;
-        self.chunks[last].push(None);
+        self.chunks[last].push(Some(thing));
         let at = last * CHUNK + self.chunks[last].len() - 1;
         u32::try_from(at).expect("fewer than four billion names fit in memory")
     }
@@ -171,8 +214,10 @@ mod tests {
         assert_eq!((things.find(b"a"), things.find(b"b"), things.find(b"c")), (Some(a), Some(b), None));
         assert_eq!(things.remove(a), Some(Thing("a", 1)));
         assert_eq!((things.find(b"a"), things.len()), (None, 1));
-        assert_eq!(things.insert(Thing("c", 3)), a);
+        let Slot::Vacant(vacancy) = things.slot(b"c") else { panic!("it is not there yet") };
+        assert_eq!(vacancy.insert(Thing("c", 3)), a);
         assert_eq!(things.find(b"c"), Some(a));
+        assert!(matches!(things.slot(b"c"), Slot::Known(at) if at == a));
     }
 
     #[test]

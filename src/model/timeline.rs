@@ -14,6 +14,10 @@ use super::keyspace::Entry;
 /// How many happenings are remembered.
 const REMEMBERED: usize = 4_096;
 
+/// Room for what one fact leads to as a rule. Without it the ring would grow to twice what is remembered,
+/// and all of it would go through the processor's caches.
+const ROOM: usize = REMEMBERED + 1_024;
+
 /// One thing that happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Happening {
@@ -122,6 +126,9 @@ impl Timeline {
     pub fn push(&mut self, at: Timestamp, revision: Revision, what: What) -> u64 {
         let seq = self.next;
         self.next += 1;
+        if self.kept.len() == REMEMBERED && self.kept.capacity() < ROOM {
+            self.kept.reserve_exact(ROOM - REMEMBERED);
+        }
         self.kept.push_back(Happening { seq, at, revision, what });
         seq
     }
@@ -132,7 +139,7 @@ impl Timeline {
         let surplus = self.kept.len().saturating_sub(REMEMBERED);
         self.kept.drain(..surplus);
         if surplus > REMEMBERED {
-            self.kept.shrink_to(REMEMBERED);
+            self.kept.shrink_to(ROOM);
         }
     }
 
