@@ -44,6 +44,7 @@ mod prose;
 mod reading;
 mod record;
 mod replay;
+mod rest;
 #[cfg(test)]
 mod sample;
 mod settings;
@@ -58,6 +59,7 @@ mod write;
 
 use args::{Cli, Command};
 use exit::Failure;
+use rest::Load;
 use settings::Settings;
 
 /// Runs the program with these arguments, the first of which is its name; returns the exit
@@ -107,7 +109,8 @@ fn print(command: &Command, cli: &Cli) -> Result<(), Failure> {
         Command::Watch(args) => {
             let config = ready(cli)?.config;
             let args = args.clone();
-            return wait::run_task(async move { watch::run(&args, &config, &mut out).await });
+            let load = Load::default();
+            return wait::run_task(&load.clone(), async move { watch::run(&args, &config, load, &mut out).await });
         }
         Command::Completions { shell } => document::completions(*shell, &mut out)?,
         Command::Man(args) => match &args.out {

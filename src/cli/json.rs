@@ -11,7 +11,7 @@ use std::io::Write;
 use serde::ser::SerializeSeq as _;
 use serde::{Serialize, Serializer};
 
-use crate::domain::{ClusterId, LeaseId, MemberId, Revision, bytes};
+use crate::domain::{ClusterId, LeaseId, MemberId, Revision, bytes, hex_digits};
 use crate::model::{Facts, KeyView, Renewal, TtlState};
 
 mod cluster;
@@ -88,12 +88,34 @@ impl Style {
 }
 
 impl Text<'_> {
-    /// Whether it is written as it is, between quotes. Without a way out of the loop many bytes
-    /// are looked at together.
+    /// Whether it is written as it is, between quotes.
     fn is_plain(&self) -> bool {
-        let plain = |byte: u8| matches!(byte, b' ' | b'!' | b'#'..=b'[' | b']'..=b'~');
-        !self.hex && self.bytes.iter().fold(true, |all, &byte| all & plain(byte))
+        !self.hex && is_plain(self.bytes)
     }
+}
+
+/// Whether bytes are printable ASCII without quotes and backslashes, eight at a time: each line of
+/// `watch` asks it twice.
+fn is_plain(bytes: &[u8]) -> bool {
+    let Some(last) = bytes.last_chunk::<8>() else { return bytes.iter().all(|&byte| special([byte; 8]) == 0) };
+    bytes.as_chunks().0.iter().fold(special(*last), |any, eight| any | special(*eight)) == 0
+}
+
+/// Some bit where one of eight bytes is not plain. What is borrowed or carried from one byte to the
+/// next comes from one that is not plain either.
+fn special(eight: [u8; 8]) -> u64 {
+    const HIGH: u64 = each(0x80);
+    let bytes = u64::from_ne_bytes(eight);
+    let below = |bytes: u64, bound: u8| bytes.wrapping_sub(each(bound)) & !bytes & HIGH;
+    let control = below(bytes, b' ');
+    let beyond = (bytes.wrapping_add(each(0x7f - b'~')) | bytes) & HIGH;
+    let quote = below(bytes ^ each(b'"'), 1);
+    let backslash = below(bytes ^ each(b'\\'), 1);
+    control | beyond | quote | backslash
+}
+
+const fn each(byte: u8) -> u64 {
+    u64::from_ne_bytes([byte; 8])
 }
 
 impl Serialize for Text<'_> {
@@ -144,13 +166,8 @@ impl Hex {
             Self::Member(id) => id.0,
             Self::Cluster(id) => id.0,
         };
-        let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
-        let mut digits = [0; 16];
-        for (pair, byte) in digits.chunks_exact_mut(2).zip(id.to_be_bytes()) {
-            (pair[0], pair[1]) = (digit(byte >> 4), digit(byte & 0xf));
-        }
-        let zeros = id.leading_zeros() as usize / 4;
-        to.extend_from_slice(&digits[zeros.min(15)..]);
+        let (digits, zeros) = hex_digits(id);
+        to.extend_from_slice(&digits[zeros..]);
     }
 }
 
@@ -305,11 +322,35 @@ where
 
 #[cfg(test)]
 mod tests {
+    use proptest::collection::vec;
+    use proptest::prelude::*;
+
     use super::*;
     use crate::domain::Millis;
 
     fn json(value: &impl Serialize) -> String {
         serde_json::to_string(value).unwrap()
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_plain_is_what_json_needs_no_escape_for(bytes in vec(any::<u8>(), 0..30), text in "[ -~\\x7f\\t\"]{0,30}") {
+            for bytes in [&bytes[..], text.as_bytes()] {
+                let plain = |byte: &u8| (b' '..=b'~').contains(byte) && !matches!(byte, b'"' | b'\\');
+                prop_assert_eq!(is_plain(bytes), bytes.iter().all(plain));
+            }
+        }
+    }
+
+    #[test]
+    fn every_byte_is_judged_alone_wherever_it_stands() {
+        for byte in 0..=u8::MAX {
+            for at in 0..11 {
+                let mut bytes = [b'a'; 11];
+                bytes[at] = byte;
+                assert_eq!(is_plain(&bytes), matches!(byte, b' '..=b'~') && !matches!(byte, b'"' | b'\\'), "{byte}");
+            }
+        }
     }
 
     #[test]

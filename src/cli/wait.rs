@@ -9,6 +9,7 @@ use color_eyre::eyre::WrapErr as _;
 use tokio::runtime::Builder;
 
 use super::exit::Failure;
+use super::rest::Load;
 
 /// Runs a command's future on this thread until it is done, somebody presses Ctrl-C, or it is
 /// told to end, as service managers and `timeout` do.
@@ -18,9 +19,15 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
     block_on(&mut Builder::new_current_thread(), until_interrupted(command))
 }
 
-/// The same as a task of its own, for a command that is woken all the time; see [`block_on_task`].
-pub fn run_task(command: impl Future<Output = Result<(), Failure>> + Send + 'static) -> Result<(), Failure> {
-    block_on_task(&mut Builder::new_current_thread(), until_interrupted(command))
+/// The same as a task of its own, for a command that is woken all the time; see [`block_on_task`]. Where
+/// the load is high its thread rests.
+pub fn run_task(
+    load: &Load,
+    command: impl Future<Output = Result<(), Failure>> + Send + 'static,
+) -> Result<(), Failure> {
+    let mut runtime = Builder::new_current_thread();
+    load.rests(&mut runtime);
+    block_on_task(&mut runtime, until_interrupted(command))
 }
 
 async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {

@@ -9,6 +9,7 @@ use super::args::WatchArgs;
 use super::exit::{Failure, say};
 use super::json::{self, Style};
 use super::live::Live;
+use super::rest::Load;
 use super::{reading, table};
 use crate::config::{Config, Format};
 use crate::domain::{ClusterId, Timestamp};
@@ -26,12 +27,12 @@ const BACKLOG: u64 = 2_048;
 /// How many facts that wait already are taken in before anything else is looked at.
 const AT_ONCE: usize = 64;
 
-/// Watches and prints until the time is over or nobody reads any more.
+/// Watches and prints until the time is over or nobody reads any more; `load` is told how much comes.
 ///
 /// # Errors
 /// When no endpoint can be connected to at the start. Later on that is a state, and is said
 /// on standard error.
-pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Result<(), Failure> {
+pub async fn run(args: &WatchArgs, config: &Config, load: Load, to: &mut impl Write) -> Result<(), Failure> {
     let pool = reading::pool(config)?;
     source::connect(&pool).await?;
     let mut watcher = Watcher {
@@ -39,6 +40,7 @@ pub async fn run(args: &WatchArgs, config: &Config, to: &mut impl Write) -> Resu
         live: Reader::default(),
         past: Reader::default(),
         lost: None,
+        load,
         printer: Printer::new(config.output.format.unwrap_or(Format::Json), Style { hex: config.output.hex }),
     };
     let ended = watcher.watch(args.length, to).await;
@@ -54,6 +56,7 @@ struct Watcher {
     past: Reader,
     /// Why the connection is lost, as it was said.
     lost: Option<Vec<String>>,
+    load: Load,
     printer: Printer,
 }
 
@@ -132,6 +135,7 @@ impl Watcher {
             Observation::FillEnded { through, why: Some(why) } => {
                 say(format_args!("lockscope: what was missed after revision {through} is not told: {why}"));
             }
+            Observation::Watched(changes) => self.load.add(changes.len()),
             Observation::Denied(denied) if !known.denied.contains(denied) => {
                 reading::say_denied(denied);
             }
