@@ -12,7 +12,7 @@ use hashbrown::HashSet;
 use crate::domain::{LeaseId, Millis, Timestamp};
 use crate::event::LeasePollCost;
 
-use super::lease::Leases;
+use super::lease::{Leases, TtlState};
 
 /// The time from one burst to the next, unless another is set.
 const PERIOD: Millis = Millis(1_000);
@@ -26,8 +26,12 @@ const SLOW: Millis = Millis(250);
 const SOON: Millis = Millis(8_000);
 /// How many leases that were never asked wait to be asked first.
 const MOST_FRESH: usize = 100_000;
-/// A lease on the screen is not asked again within this time unless it runs out soon.
-const FRESH: Millis = Millis(900);
+/// A lease is not asked again within a part of the time it was granted, so much at most, unless it runs
+/// out soon: what is left is counted down, and a renewal comes after a third of that time.
+const PART_OF_GRANTED: i64 = 60;
+const LONGEST_PAUSE: Millis = Millis(5_000);
+/// Answers come a little after their burst.
+const SLACK: Millis = Millis(100);
 
 /// The plan.
 #[derive(Clone, Debug)]
@@ -158,26 +162,35 @@ impl PollPlan {
                 chosen.add(id);
             }
         }
-        for &id in visible.iter().filter(|&&id| leases.contains(id)) {
-            if leases.polled_at(id).is_none_or(|at| now.since(at) >= FRESH) {
-                chosen.add(id);
-            }
+        for &id in visible.iter().filter(|&&id| leases.contains(id) && self.is_due(now, leases, id)) {
+            chosen.add(id);
         }
         for (_, id) in leases.soonest().take_while(|&(end, _)| end <= now + SOON) {
             chosen.add(id);
         }
-        self.take_turns(leases, &mut chosen);
+        self.take_turns(now, leases, &mut chosen);
         chosen.ids
+    }
+
+    /// Whether a lease may have something new to say.
+    fn is_due(&self, now: Timestamp, leases: &Leases, id: LeaseId) -> bool {
+        let Some(asked) = leases.polled_at(id) else { return true };
+        let part = match leases.ttl(id, now) {
+            TtlState::Live { granted, .. } => Millis(Millis::from_secs(granted).0 / PART_OF_GRANTED),
+            // Whatever else there is to say of it may change at any time.
+            _ => Millis(0),
+        };
+        asked + part.min(LONGEST_PAUSE).max(self.period) <= now + SLACK
     }
 
     /// Fills the burst with whoever's turn it is, and leaves a quarter of the budget for what
     /// cannot wait until the next one.
-    fn take_turns(&mut self, leases: &Leases, chosen: &mut Chosen) {
+    fn take_turns(&mut self, now: Timestamp, leases: &Leases, chosen: &mut Chosen) {
         chosen.room = (self.allowed - self.allowed / 4) as usize;
         let mut refilled = false;
         while chosen.has_room() {
             match self.turns.pop_front() {
-                Some(id) if leases.contains(id) => chosen.add(id),
+                Some(id) if leases.contains(id) && self.is_due(now, leases, id) => chosen.add(id),
                 Some(_) => {}
                 None if refilled => break,
                 None => {
@@ -252,6 +265,24 @@ mod tests {
         plan.ask_urgently(LeaseId(99));
         let burst = plan.due(Timestamp(1_000), &leases, &[LeaseId(17)]);
         assert_eq!(burst, [LeaseId(99), LeaseId(21), LeaseId(17), LeaseId(9)]);
+    }
+
+    #[test]
+    fn the_longer_a_lease_was_granted_the_less_often_it_is_asked() {
+        let asked = |granted| {
+            let mut leases = leases(1);
+            let mut plan = PollPlan::new(8);
+            let asked = (1..=20).filter(|&second| {
+                let is_asked = !plan.due(Timestamp(second * 1_000), &leases, &[LeaseId(1)]).is_empty();
+                if is_asked {
+                    let answer = LeaseTtl { lease: LeaseId(1), granted, remaining: granted, keys: None, term: Term(0) };
+                    leases.set_ttl(Timestamp(second * 1_000 + 30), Term(1), &answer);
+                }
+                is_asked
+            });
+            asked.count()
+        };
+        assert_eq!([asked(10), asked(60), asked(120), asked(3_600)], [20, 20, 10, 4]);
     }
 
     #[test]

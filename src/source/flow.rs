@@ -4,8 +4,9 @@
 //! the lists do not have follows. Ranges that are found later join the open watches where
 //! that can be done, else the watches are opened anew from what was told.
 
-use std::future::pending;
+use std::future::{pending, poll_fn};
 use std::mem;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures::FutureExt;
@@ -25,17 +26,17 @@ use crate::port::{PortError, WatchAnswer, WatchId, WatchStream};
 
 /// So many changes may wait while ranges are read; then the stream is left to wait too.
 const ASIDE: usize = 50_000;
-/// So many changes at most go out together when more are there already.
-const TOGETHER: usize = 1_000;
-/// How often the server is asked how far it told.
-const PROGRESS_EVERY: Duration = Duration::from_secs(6);
+/// So many changes go out together when more are there already.
+const TOGETHER: usize = 128;
+/// At every which beat the server is asked how far it told.
+const PROGRESS_BEATS: u32 = 4;
 /// How often while changes wait for the answer. An answer costs the server as much as a small
 /// change, so not for each of those.
 const PROGRESS_SOON: Duration = Duration::from_millis(5);
 /// After so long without trouble nothing older is still under way on any watch.
 const SETTLED: Duration = Duration::from_secs(10);
 /// One watch around all ranges is given up when it brings more than this in
-/// [`PROGRESS_EVERY`], nearly all of it for nobody.
+/// [`PROGRESS_BEATS`], nearly all of it for nobody.
 const TOO_MUCH_ELSE: usize = 10_000;
 
 /// More watches than this do not join an open stream but get a new one: adding waits for no
@@ -58,7 +59,7 @@ impl Session<'_> {
     /// Tells what comes until the connection is lost or other watches are needed.
     pub(super) async fn flow(&mut self, mut open: Open, heartbeat: &mut Heartbeat) -> Result<Reopen, Cut> {
         let now = Instant::now();
-        let next_look = self.out.beat.near(now + PROGRESS_EVERY);
+        let next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
         let mut course = Course { last_ask: now, next_look, settling: None, for_nobody: 0, for_us: 0, pending: 0 };
         if open.lister.is_none() {
             self.put_back(&mut open, &mut course).await?;
@@ -73,7 +74,7 @@ impl Session<'_> {
             let ask = if open.sequencer.wants_progress() {
                 course.last_ask + PROGRESS_SOON
             } else {
-                self.out.beat.near(course.last_ask + PROGRESS_EVERY)
+                self.out.beat.after_nth(course.last_ask, PROGRESS_BEATS)
             };
             let wake = open.sequencer.wake().filter(|_| open.lister.is_none());
             tokio::select! {
@@ -132,7 +133,12 @@ impl Session<'_> {
             KeyEvent::Put(kv) => Some(kv.lease),
             KeyEvent::Delete { .. } => None,
         }));
-        Ok(self.out.tell(Observation::Watched(changes)).await?)
+        let many = changes.len() >= TOGETHER / 2;
+        self.out.tell(Observation::Watched(changes)).await?;
+        if many {
+            give_way().await;
+        }
+        Ok(())
     }
 
     /// Tells whoever looks for locks which leases were seen. Losing some costs a question each.
@@ -276,7 +282,7 @@ impl Session<'_> {
     /// Looks at the flow from time to time; whether other watches are better.
     fn look(&mut self, open: &mut Open, course: &mut Course) -> bool {
         let now = Instant::now();
-        course.next_look = self.out.beat.near(now + PROGRESS_EVERY);
+        course.next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
         let (for_nobody, for_us) = (mem::take(&mut course.for_nobody), mem::take(&mut course.for_us));
         if for_nobody > TOO_MUCH_ELSE && for_nobody / 10 > for_us && self.memory.ranges.len() > 1 {
             self.memory.no_hull = true;
@@ -327,6 +333,20 @@ impl Session<'_> {
         }
         Ok(false)
     }
+}
+
+/// Lets other tasks go first: many changes are best taken in while they are in the processor's caches.
+async fn give_way() {
+    let mut gave = false;
+    poll_fn(|cx| {
+        if gave {
+            return Poll::Ready(());
+        }
+        gave = true;
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// The next page, if ranges are being read.

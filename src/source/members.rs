@@ -16,10 +16,14 @@ use crate::port::{Etcd, Pool, PortError};
 
 /// How often each member is asked.
 const STATUS_EVERY: Duration = Duration::from_secs(1);
-/// How often when it has nothing new to say.
-const CALM_STATUS_EVERY: Duration = Duration::from_secs(2);
-/// How often it is asked who the members are.
-const MEMBERS_EVERY: Duration = Duration::from_secs(6);
+/// At every which beat when it has nothing new to say, and when it had nothing new for a while: not even
+/// an entry of the log, as if nobody wrote anything.
+const CALM_BEATS: u32 = 1;
+const STILL_BEATS: u32 = 2;
+/// After so many equal answers it is still.
+const STILL: u32 = 2;
+/// At every which beat it is asked who the members are.
+const MEMBERS_BEATS: u32 = 4;
 
 /// How long a member may take, connecting included.
 const ANSWER: Duration = Duration::from_secs(1);
@@ -63,7 +67,7 @@ impl Poller {
             tokio::select! {
                 Some((member, answer)) = answers.recv() => self.answered(member, answer).await?,
                 () = sleep_until(ask_members) => {
-                    ask_members = beat.near(Instant::now() + MEMBERS_EVERY);
+                    ask_members = beat.after_nth(Instant::now(), MEMBERS_BEATS);
                     self.ask_members(&contact, &answers_in).await?;
                 }
                 Ok(()) = contact.changed() => self.ask_members(&contact, &answers_in).await?,
@@ -93,14 +97,18 @@ impl Poller {
         for member in &members {
             let (pool, member, answers, beat) = (self.pool.clone(), member.clone(), answers.clone(), self.out.beat);
             self.tasks.spawn(async move {
-                let mut last = None;
+                let (mut last, mut equal) = (None, 0);
                 loop {
                     let start = Instant::now();
                     let answer = status(&pool, &member).await;
                     let said = without_latency(&answer);
-                    let calm = last.as_ref() == Some(&said);
+                    equal = if last.as_ref() == Some(&said) { equal + 1 } else { 0 };
                     last = Some(said);
-                    let next = if calm { beat.near(start + CALM_STATUS_EVERY) } else { start + STATUS_EVERY };
+                    let next = match equal {
+                        0 => start + STATUS_EVERY,
+                        1..STILL => beat.after_nth(start, CALM_BEATS),
+                        _ => beat.after_nth(start, STILL_BEATS),
+                    };
                     if answers.send((member.id, answer)).await.is_err() {
                         return;
                     }

@@ -58,7 +58,7 @@ mod tests {
     fn world(budget: u32) -> World {
         let mut world = World::with_budget(budget, &[("/a", 0), ("/b", 3), ("/c", 0), ("/d", 0)]);
         for (name, count) in [("/a", 1), ("/b", 4), ("/c", 1), ("/d", 1)] {
-            (0..count).for_each(|nth| world.ttl(lease_of(name, nth), 600, 500));
+            (0..count).for_each(|nth| world.ttl(lease_of(name, nth), 60, 50));
         }
         world.shown(Pane::Locks, 10, 4);
         world
