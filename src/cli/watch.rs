@@ -235,7 +235,7 @@ impl Printer {
         let fields = [
             told.at().and_then(Timestamp::rfc3339).unwrap_or_default(),
             json::event(&happening.what).into(),
-            text(party.map(|party| party.lock.as_bytes())),
+            text(party.map(|party| party.lock())),
             text(party.map(|party| party.key.as_bytes())),
             party.map(|party| table::lease(party.lease)).unwrap_or_default(),
             table::number(party.map(|party| party.create_revision)),
@@ -283,7 +283,7 @@ mod tests {
     }
 
     fn party() -> Party {
-        Party { lock: "/a".into(), key: "/a/7".into(), lease: LeaseId(7), create_revision: Revision(5) }
+        Party::of(b"/a", "/a/7".into(), LeaseId(7), Revision(5))
     }
 
     fn kinds() -> Vec<(What, Value)> {

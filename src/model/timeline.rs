@@ -66,10 +66,10 @@ pub enum What {
 /// A key's part in a happening.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Party {
-    /// The lock's name.
-    pub lock: Key,
     /// The key.
     pub key: Key,
+    /// How much of it is the lock's name, which so need not be held as well.
+    name_len: u32,
     /// Its lease.
     pub lease: LeaseId,
     /// Its create_revision, which is the fencing token of a holder.
@@ -77,14 +77,22 @@ pub struct Party {
 }
 
 impl Party {
-    /// The part an entry plays in a lock.
-    pub(super) fn new(lock: &Key, entry: &Entry) -> Self {
-        Self {
-            lock: lock.clone(),
-            key: entry.key.clone(),
-            lease: entry.lease(),
-            create_revision: entry.create_revision,
-        }
+    /// The part an entry plays in a lock, whose name its key begins with.
+    pub(super) fn new(lock: &[u8], entry: &Entry) -> Self {
+        Self::of(lock, entry.key.clone(), entry.lease(), entry.create_revision)
+    }
+
+    /// The part of a key with this lease and create_revision.
+    pub(crate) fn of(lock: &[u8], key: Key, lease: LeaseId, create_revision: Revision) -> Self {
+        debug_assert!(key.starts_with(lock), "{key:?} stands in the queue of {:?}", lock.escape_ascii().to_string());
+        let name_len = u32::try_from(lock.len()).unwrap_or(u32::MAX);
+        Self { key, name_len, lease, create_revision }
+    }
+
+    /// The lock's name.
+    pub fn lock(&self) -> &[u8] {
+        let len = usize::try_from(self.name_len).unwrap_or(usize::MAX).min(self.key.len());
+        &self.key[..len]
     }
 }
 
@@ -138,7 +146,7 @@ impl Timeline {
     pub(crate) fn trim(&mut self) {
         let surplus = self.kept.len().saturating_sub(REMEMBERED);
         self.kept.drain(..surplus);
-        if surplus > REMEMBERED {
+        if surplus > ROOM - REMEMBERED {
             self.kept.shrink_to(ROOM);
         }
     }
@@ -195,7 +203,7 @@ mod tests {
     use super::*;
 
     fn party() -> Party {
-        Party { lock: "/a".into(), key: "/a/1".into(), lease: LeaseId(1), create_revision: Revision(1) }
+        Party::of(b"/a", "/a/1".into(), LeaseId(1), Revision(1))
     }
 
     #[test]

@@ -56,7 +56,7 @@ impl Lines {
             None => line.value(name!("revision")).extend_from_slice(b"null"),
         }
         if let Some(party) = happening.what.party() {
-            line.text(name!("lock"), style.text(&party.lock));
+            line.text(name!("lock"), style.text(party.lock()));
             line.text(name!("key"), style.text(&party.key));
             line.hex(name!("lease"), lease_id(party.lease));
             line.number(name!("create_revision"), party.create_revision.0);

@@ -26,10 +26,10 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
         if told.len() == MOST {
             return;
         }
-        if told.contains(&party.lock.as_bytes()) {
+        if told.contains(&party.lock()) {
             continue;
         }
-        told.push(&party.lock);
+        told.push(party.lock());
         let words = if *cause == Cause::Expired {
             "lease {lease} of {key} expired {ago} ago, at revision {revision}"
         } else {
@@ -40,10 +40,10 @@ fn look(facts: &Facts, thresholds: &Thresholds, found: &mut Found<'_>) {
             .with("key", party.key.clone())
             .with("ago", now.since(happening.at))
             .with("revision", happening.revision);
-        let remedy = remedy::show(party.lock.clone());
+        let remedy = remedy::show(party.lock());
         found.add(
             Finding::new(Severity::Info, evidence, remedy)
-                .lock(party.lock.clone())
+                .lock(party.lock())
                 .lease(party.lease)
                 .key(party.key.clone())
                 .since(Some(Since { at: happening.at, exact: true })),

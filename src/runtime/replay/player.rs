@@ -433,7 +433,7 @@ fn happens_to(facts: &Facts, from: u64, text: &str) -> bool {
         .timeline
         .from(from)
         .filter_map(|happening| happening.what.party())
-        .any(|party| has(&party.lock) || has(&party.key))
+        .any(|party| has(party.lock()) || has(&party.key))
 }
 
 #[cfg(test)]

@@ -55,7 +55,7 @@ pub fn draw(canvas: &mut Canvas<'_>, area: Rect, facts: &Facts, top: usize, focu
         let line = line(happening, &revision, digits, usize::from(inner.width), facts, theme);
         canvas.line(inner.x, y, inner.width, &line);
         if let Some(party) = happening.what.party() {
-            canvas.hit(Rect::new(inner.x, y, inner.width, 1), Target::Lock(party.lock.clone()));
+            canvas.hit(Rect::new(inner.x, y, inner.width, 1), Target::Lock(party.lock().into()));
         }
     }
 }
@@ -96,7 +96,7 @@ fn words<'a>(what: &'a What, facts: &'a Facts, theme: &Theme) -> Words<'a> {
     let of = |party: &'a Party, glyph: Span<'a>, word: &'static str| Words {
         glyph,
         word,
-        lock: Some(&party.lock),
+        lock: Some(party.lock()),
         rest: client::short(facts.leases().digits(), party.lease, &party.key),
     };
     match what {

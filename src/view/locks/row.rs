@@ -9,6 +9,7 @@ use crate::domain::{Millis, Timestamp};
 use crate::input::{Action, Sort, Target};
 use crate::layout::Layout;
 use crate::layout::value::kubernetes;
+use crate::model::timeline::Party;
 use crate::model::ui::MARKED;
 use crate::model::{Cause, Diagnosis, Facts, Hold, KeyView, LockView, Severity, Since};
 use crate::say;
@@ -86,7 +87,7 @@ pub fn with_worst<'a>(mut row: Row<'a>, worst: Option<Worst>, theme: &Theme) -> 
 pub fn fresh(facts: &Facts) -> HashSet<&[u8]> {
     let start = facts.now() - MARKED;
     let latest = facts.timeline.iter().rev().take_while(|happening| happening.at > start).take(MOST_FRESH);
-    latest.filter_map(|happening| happening.what.party()).map(|party| party.lock.as_bytes()).collect()
+    latest.filter_map(|happening| happening.what.party()).map(Party::lock).collect()
 }
 
 /// The most handovers a minute of any of these locks: the common scale of their sparklines.
