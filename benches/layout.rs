@@ -5,7 +5,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use lockscope::domain::LeaseId;
-use lockscope::layout::{KeyFacts, MemberCounts, QueueFacts, SingleFacts, place, recognise_queue, recognise_single};
+use lockscope::layout::{GroupCounts, KeyFacts, QueueFacts, SingleFacts, place, recognise_queue, recognise_single};
 
 const LEASE: LeaseId = LeaseId(0x2040_a228_242e_2d06);
 const MILVUS: &[u8] = br#"{"ServerID":1,"ServerName":"rootcoord","Address":"192.0.2.2:53100","Exclusive":true,"TriggerKill":true,"Version":"2.3.5","IndexEngineVersion":{},"LeaseID":2324035701012573446,"HostName":"vm"}"#;
@@ -53,7 +53,7 @@ fn recognising(criterion: &mut Criterion) {
     for (name, key) in keys() {
         let placed = place(&key);
         if placed.shape.is_member() {
-            let counts = MemberCounts { empty: u32::from(key.value.is_empty()), ..MemberCounts::default() };
+            let counts = GroupCounts { empty: u32::from(key.value.is_empty()), ..GroupCounts::default() };
             let signs = counts.signs(1, placed.shape);
             let lock = &key.key[..placed.name_len as usize];
             let facts = QueueFacts { name: lock, first: key, first_placed: placed, signs };

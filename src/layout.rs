@@ -195,19 +195,19 @@ pub struct QueueFacts<'a> {
     pub signs: Signs,
 }
 
-/// How many members of a group have what.
+/// How many keys of a group are what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct MemberCounts {
-    /// An empty value.
+pub struct GroupCounts {
+    /// Members with an empty value.
     pub empty: u32,
-    /// A JSON value of either kind.
+    /// Members with a JSON value of either kind.
     pub json: u32,
-    /// A JSON value that repeats the lease.
+    /// Members with a JSON value that repeats the lease.
     pub json_with_lease: u32,
-    /// An address for a value.
+    /// Members with an address for a value.
     pub addresses: u32,
-    /// How many other keys of the same parent have no lease and are no members, though they
-    /// are named by hex of a lease's length, see [`looks_like_digest`].
+    /// Others, that have no lease and are no members though they are named by hex of a lease's
+    /// length, see [`looks_like_digest`].
     pub digests: u32,
 }
 
@@ -234,7 +234,7 @@ pub struct Signs {
     pub beside_digests: bool,
 }
 
-impl MemberCounts {
+impl GroupCounts {
     /// What the rules go by in so many members; `last` is the shape of the one with the highest
     /// `create_revision`.
     pub const fn signs(&self, members: u32, last: Shape) -> Signs {

@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use lockscope::domain::key::split_last;
 use lockscope::domain::{LeaseId, Millis};
 use lockscope::layout::{
-    KeyFacts, Layout, MANY, MemberCounts, Placement, QueueFacts, Shape, SingleFacts, ValueKind, place, recognise_queue,
+    GroupCounts, KeyFacts, Layout, MANY, Placement, QueueFacts, Shape, SingleFacts, ValueKind, place, recognise_queue,
     recognise_single, value,
 };
 use serde_json::Value;
@@ -140,7 +140,7 @@ fn queue_facts<'a>(name: &'a [u8], members: &[(&'a Row, Placement)]) -> QueueFac
     let count = |kinds: &[ValueKind]| {
         u32::try_from(members.iter().filter(|(_, placement)| kinds.contains(&placement.value)).count()).unwrap()
     };
-    let counts = MemberCounts {
+    let counts = GroupCounts {
         empty: count(&[ValueKind::Empty]),
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),

@@ -334,7 +334,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_plain_is_what_json_needs_no_escape_for(bytes in vec(any::<u8>(), 0..30), text in "[ -~\\x7f\\t\"]{0,30}") {
+        fn plain_is_printable_ascii_that_stands_for_itself_between_quotes(bytes in vec(any::<u8>(), 0..30), text in "[ -~\\x7f\\t\"]{0,30}") {
             for bytes in [&bytes[..], text.as_bytes()] {
                 let plain = |byte: &u8| (b' '..=b'~').contains(byte) && !matches!(byte, b'"' | b'\\');
                 prop_assert_eq!(is_plain(bytes), bytes.iter().all(plain));

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-/// So many changes in one waking are many. Where they go on coming, it is as many in each rest:
-/// four thousand a second.
+/// So many changes in one waking are many, be they of one transaction. Where they go on coming it is as
+/// many in each rest, which makes four thousand a second.
 const MANY: usize = 32;
 
 /// How long a rest is: nobody reads faster, and what comes meanwhile fits the connection's window.
@@ -46,6 +46,8 @@ impl Load {
 
 #[cfg(test)]
 mod tests {
+    use tokio::time::Instant;
+
     use super::*;
 
     #[test]
@@ -68,7 +70,11 @@ mod tests {
         load.rests(&mut runtime);
         let runtime = runtime.enable_time().build().unwrap();
         load.add(MANY);
-        runtime.block_on(async { tokio::time::sleep(Duration::from_millis(1)).await });
+        runtime.block_on(async {
+            let began = Instant::now();
+            tokio::time::sleep(Duration::from_millis(1)).await;
+            assert!(began.elapsed() >= REST, "{:?}", began.elapsed());
+        });
         assert!(!load.is_high(), "the runtime has asked");
     }
 }

@@ -5,7 +5,7 @@
 
 use crate::domain::{Key, Revision};
 use crate::layout::{
-    Layout, MANY, MemberCounts, QueueFacts, Recognised, Shape, Signs, ValueKind, looks_like_digest, recognise_queue,
+    GroupCounts, Layout, MANY, QueueFacts, Recognised, Shape, Signs, ValueKind, looks_like_digest, recognise_queue,
 };
 
 use super::few::Few;
@@ -43,7 +43,7 @@ pub(super) struct Group {
     pub lock: Option<LockIx>,
     /// What it was recognised by.
     basis: Option<Basis>,
-    counts: MemberCounts,
+    counts: GroupCounts,
     /// How many keys had a lease that a later put took off them.
     detached: u32,
     /// Whether something changed since the lock was settled.
@@ -94,7 +94,7 @@ impl Group {
             loners: None,
             lock: None,
             basis: None,
-            counts: MemberCounts::default(),
+            counts: GroupCounts::default(),
             detached: 0,
             dirty: false,
             arrivals: Vec::new(),
@@ -136,7 +136,9 @@ impl Group {
 
     pub fn remove(&mut self, ix: KeyIx, entry: &Entry) {
         let place = (entry.create_revision, ix);
-        if self.basis.is_some_and(|basis| !entry.placed.shape.is_member() || place == basis.first) {
+        // Holds are told apart by the revision alone, and one transaction can make several keys.
+        let is_first = |basis: Basis| entry.create_revision == basis.first.0;
+        if self.basis.is_some_and(|basis| !entry.placed.shape.is_member() || is_first(basis)) {
             self.basis = None;
         }
         self.detached -= u32::from(entry.is_detached());

@@ -104,7 +104,7 @@ impl Facts {
                 && open.unrenewed
                 && let Some(gone) = self.timeline.get(open.seq)
                 && let What::WaiterGone(party, _) = &gone.what
-                && party.lock == lock.name
+                && party.lock() == lock.name.as_bytes()
             {
                 let dropout = Dropout { key: party.key.clone(), lease: party.lease, at: open.gone_at };
                 lock.history.get_or_insert_default().note_dropout(dropout);

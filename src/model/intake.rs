@@ -19,7 +19,6 @@ use super::cause::{self, Cause};
 use super::facts::{Facts, Listing};
 use super::keyspace::{Entry, KeyIx};
 use super::lock::Since;
-use super::named::Slot;
 use super::theft::Theft;
 use super::timeline::{Party, What};
 
@@ -234,10 +233,10 @@ impl Facts {
 
     fn put(&mut self, intake: Intake, kv: KeyValue) {
         let generation = self.listing.generation;
-        let ix = match self.keys.slot(&kv.key) {
-            Slot::Known(at) => KeyIx(at),
-            Slot::Vacant(vacancy) => {
-                let ix = KeyIx(vacancy.insert(Entry::new(kv, intake.since(), generation)));
+        let ix = match self.keys.find_or_room(&kv.key) {
+            Ok(known) => known,
+            Err(room) => {
+                let ix = room.take(Entry::new(kv, intake.since(), generation));
                 return self.came(intake, ix);
             }
         };

@@ -9,14 +9,14 @@ use crate::layout::{KeyFacts, Placement, Shape, place};
 
 use super::group::GroupIx;
 use super::lock::Since;
-use super::named::{HasName, Named, Slot};
+use super::named::{HasName, Named, Slot, Vacancy};
 
 /// How many bytes of a value are kept: enough for everything that is decoded.
 const KEPT_VALUE: usize = 4_096;
 
 /// Where an entry lives; meaningless once it was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct KeyIx(pub(super) u32);
+pub struct KeyIx(u32);
 
 /// A key as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -132,6 +132,16 @@ impl HasName for Entry {
 #[derive(Clone, Debug, Default)]
 pub struct Keyspace(Named<Entry>);
 
+/// Room for the entry of a key that was not found.
+pub(super) struct Room<'a>(Vacancy<'a, Entry>);
+
+impl Room<'_> {
+    /// Adds the entry.
+    pub(super) fn take(self, entry: Entry) -> KeyIx {
+        KeyIx(self.0.insert(entry))
+    }
+}
+
 impl Keyspace {
     /// How many keys are known.
     pub fn len(&self) -> usize {
@@ -148,9 +158,12 @@ impl Keyspace {
         self.0.find(key).map(KeyIx)
     }
 
-    /// Finds a key, or where it is to be added.
-    pub(super) fn slot(&mut self, key: &[u8]) -> Slot<'_, Entry> {
-        self.0.slot(key)
+    /// Finds a key, or else room for it.
+    pub(super) fn find_or_room(&mut self, key: &[u8]) -> Result<KeyIx, Room<'_>> {
+        match self.0.slot(key) {
+            Slot::Known(at) => Ok(KeyIx(at)),
+            Slot::Vacant(vacancy) => Err(Room(vacancy)),
+        }
     }
 
     /// The entry at an index.

@@ -124,6 +124,11 @@ impl Leases {
         self.course(id).filter(|course| course.is_counted()).map(Course::full_at)
     }
 
+    /// Whether its last answer was low, and one more would say that nobody renews it.
+    pub(super) fn is_doubtful(&self, id: LeaseId) -> bool {
+        self.course(id).is_some_and(Course::is_doubtful)
+    }
+
     /// Whether it was ever seen to be renewed.
     pub fn was_renewed(&self, id: LeaseId) -> bool {
         self.course(id).is_some_and(|course| course.renewed_at.is_some())

@@ -26,12 +26,11 @@ const SLOW: Millis = Millis(250);
 const SOON: Millis = Millis(8_000);
 /// How many leases that were never asked wait to be asked first.
 const MOST_FRESH: usize = 100_000;
-/// A lease is not asked again within a part of the time it was granted, so much at most, unless it runs
-/// out soon: what is left is counted down, and a renewal comes after a third of that time.
+/// A lease is not asked again within this part of the time it was granted, unless it runs out soon: what
+/// is left is counted down, and a renewal comes after a third of that time.
 const PART_OF_GRANTED: i64 = 60;
-const LONGEST_PAUSE: Millis = Millis(5_000);
-/// Answers come a little after their burst.
-const SLACK: Millis = Millis(100);
+/// And that is this much at most: older answers are shown as old (`view/widget/ttl.rs`).
+const LONGEST_PAUSE: Millis = Millis(4_000);
 
 /// The plan.
 #[derive(Clone, Debug)]
@@ -174,13 +173,14 @@ impl PollPlan {
 
     /// Whether a lease may have something new to say.
     fn is_due(&self, now: Timestamp, leases: &Leases, id: LeaseId) -> bool {
-        let Some(asked) = leases.polled_at(id) else { return true };
+        let Some(answered) = leases.polled_at(id) else { return true };
         let part = match leases.ttl(id, now) {
-            TtlState::Live { granted, .. } => Millis(Millis::from_secs(granted).0 / PART_OF_GRANTED),
+            TtlState::Live { granted, .. } if !leases.is_doubtful(id) => Millis::from_secs(granted).0 / PART_OF_GRANTED,
             // Whatever else there is to say of it may change at any time.
-            _ => Millis(0),
+            _ => 0,
         };
-        asked + part.min(LONGEST_PAUSE).max(self.period) <= now + SLACK
+        // Answers come some time after their burst.
+        answered + Millis(part.min(LONGEST_PAUSE.0).max(self.period.0)) <= now + Millis(self.period.0 / 2)
     }
 
     /// Fills the burst with whoever's turn it is, and leaves a quarter of the budget for what
@@ -269,20 +269,39 @@ mod tests {
 
     #[test]
     fn the_longer_a_lease_was_granted_the_less_often_it_is_asked() {
-        let asked = |granted| {
+        let asked = |granted, late| {
             let mut leases = leases(1);
             let mut plan = PollPlan::new(8);
             let asked = (1..=20).filter(|&second| {
                 let is_asked = !plan.due(Timestamp(second * 1_000), &leases, &[LeaseId(1)]).is_empty();
                 if is_asked {
                     let answer = LeaseTtl { lease: LeaseId(1), granted, remaining: granted, keys: None, term: Term(0) };
-                    leases.set_ttl(Timestamp(second * 1_000 + 30), Term(1), &answer);
+                    leases.set_ttl(Timestamp(second * 1_000 + late), Term(1), &answer);
                 }
                 is_asked
             });
             asked.count()
         };
-        assert_eq!([asked(10), asked(60), asked(120), asked(3_600)], [20, 20, 10, 4]);
+        for late in [30, 240] {
+            assert_eq!([10, 60, 120, 3_600].map(|granted| asked(granted, late)), [20, 20, 10, 5], "{late} ms");
+        }
+    }
+
+    #[test]
+    fn a_lease_that_may_not_be_renewed_is_asked_again_at_once() {
+        let mut leases = leases(1);
+        let mut plan = PollPlan::new(8);
+        let mut asked = Vec::new();
+        for second in 0..7 {
+            let at = Timestamp(second * 1_000);
+            if !plan.due(at, &leases, &[]).is_empty() {
+                let remaining = if second < 4 { 3_000 } else { 1_500 };
+                let answer = LeaseTtl { lease: LeaseId(1), granted: 3_600, remaining, keys: None, term: Term(0) };
+                leases.set_ttl(at, Term(1), &answer);
+                asked.push(second);
+            }
+        }
+        assert_eq!(asked, [0, 4, 5], "two low answers say it");
     }
 
     #[test]

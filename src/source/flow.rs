@@ -35,8 +35,8 @@ const PROGRESS_BEATS: u32 = 4;
 const PROGRESS_SOON: Duration = Duration::from_millis(5);
 /// After so long without trouble nothing older is still under way on any watch.
 const SETTLED: Duration = Duration::from_secs(10);
-/// One watch around all ranges is given up when it brings more than this in
-/// [`PROGRESS_BEATS`], nearly all of it for nobody.
+/// One watch around all ranges is given up when it brings more than this between two looks, which are
+/// [`PROGRESS_BEATS`] apart, nearly all of it for nobody.
 const TOO_MUCH_ELSE: usize = 10_000;
 
 /// More watches than this do not join an open stream but get a new one: adding waits for no
@@ -336,6 +336,7 @@ impl Session<'_> {
 }
 
 /// Lets other tasks go first: many changes are best taken in while they are in the processor's caches.
+/// Tokio's `yield_now` would have the network looked at as well, which is a call to the system.
 async fn give_way() {
     let mut gave = false;
     poll_fn(|cx| {

@@ -34,7 +34,8 @@ impl Heartbeat {
                 let heard = client.heard_at().max(asked);
                 let (now, due) = (Instant::now(), heard + silence + grace);
                 if due > now {
-                    sleep_until(beat.after(due, silence)).await;
+                    // Others ask at the beat itself; a little later their answer is here.
+                    sleep_until(beat.after(due, silence) + grace).await;
                     continue;
                 }
                 let waited = (now - heard).saturating_sub(silence);

@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep_until, timeout};
 
+use super::beat::Beat;
 use super::live::{Contact, Leadership};
 use super::out::{Out, Stopped};
 use crate::domain::{Alarm, AlarmKind, Member, MemberId, Millis, Status};
@@ -20,7 +21,7 @@ const STATUS_EVERY: Duration = Duration::from_secs(1);
 /// an entry of the log, as if nobody wrote anything.
 const CALM_BEATS: u32 = 1;
 const STILL_BEATS: u32 = 2;
-/// After so many equal answers it is still.
+/// After so many answers like the one before it is still.
 const STILL: u32 = 2;
 /// At every which beat it is asked who the members are.
 const MEMBERS_BEATS: u32 = 4;
@@ -67,30 +68,34 @@ impl Poller {
             tokio::select! {
                 Some((member, answer)) = answers.recv() => self.answered(member, answer).await?,
                 () = sleep_until(ask_members) => {
-                    ask_members = beat.after_nth(Instant::now(), MEMBERS_BEATS);
-                    self.ask_members(&contact, &answers_in).await?;
+                    let listed = self.ask_members(&contact, &answers_in).await?;
+                    ask_members = beat.after_nth(Instant::now(), if listed { MEMBERS_BEATS } else { 1 });
                 }
-                Ok(()) = contact.changed() => self.ask_members(&contact, &answers_in).await?,
+                Ok(()) = contact.changed() => {
+                    let listed = self.ask_members(&contact, &answers_in).await?;
+                    ask_members = beat.after_nth(Instant::now(), if listed { MEMBERS_BEATS } else { 1 });
+                }
             }
         }
     }
 
+    /// Asks who the members are; whether there was an answer.
     async fn ask_members(
         &mut self,
         contact: &watch::Receiver<Option<Contact>>,
         answers: &mpsc::Sender<(MemberId, Answer)>,
-    ) -> Result<(), Stopped> {
-        let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(()) };
+    ) -> Result<bool, Stopped> {
+        let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(false) };
         if self.leadership.send_if_modified(|known| known.live_in(life)) {
             // Whoever reads has forgotten everything with the old store, the members included.
             (self.members, self.errors, self.alarms) = (Vec::new(), HashMap::new(), None);
         }
         let client = client.with_deadline(ANSWER);
         // Whoever keeps the connection notices when it is gone; here the next try will do.
-        let Ok((_, mut members)) = client.members().await else { return Ok(()) };
+        let Ok((_, mut members)) = client.members().await else { return Ok(false) };
         members.sort_by_key(|member| member.id);
         if members == self.members {
-            return Ok(());
+            return Ok(true);
         }
         self.pool.learn(&members);
         self.tasks.shutdown().await;
@@ -103,12 +108,8 @@ impl Poller {
                     let answer = status(&pool, &member).await;
                     let said = without_latency(&answer);
                     equal = if last.as_ref() == Some(&said) { equal + 1 } else { 0 };
+                    let next = next_question(beat, start, equal, said.is_ok());
                     last = Some(said);
-                    let next = match equal {
-                        0 => start + STATUS_EVERY,
-                        1..STILL => beat.after_nth(start, CALM_BEATS),
-                        _ => beat.after_nth(start, STILL_BEATS),
-                    };
                     if answers.send((member.id, answer)).await.is_err() {
                         return;
                     }
@@ -119,7 +120,8 @@ impl Poller {
         self.errors.retain(|member, _| members.iter().any(|known| known.id == *member));
         self.leadership.send_modify(|known| known.members.clone_from(&members));
         self.members.clone_from(&members);
-        self.out.tell(Observation::Members(members)).await
+        self.out.tell(Observation::Members(members)).await?;
+        Ok(true)
     }
 
     async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), Stopped> {
@@ -142,6 +144,16 @@ impl Poller {
             self.out.tell(Observation::Alarms(raised)).await?;
         }
         Ok(())
+    }
+}
+
+/// When a member is asked again that was asked at `start` and gave the same answer as so many times before
+/// that. One that is gone may be back at any time, and others wait for it.
+fn next_question(beat: Beat, start: Instant, equal: u32, answers: bool) -> Instant {
+    match equal {
+        0 => start + STATUS_EVERY,
+        STILL.. if answers => beat.after_nth(start, STILL_BEATS),
+        _ => beat.after_nth(start, CALM_BEATS),
     }
 }
 
@@ -215,6 +227,15 @@ fn alarm(error: &str) -> Option<Alarm> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn who_has_nothing_new_to_say_is_asked_less_and_who_is_gone_is_not() {
+        let beat = Beat::start();
+        let start = Instant::now();
+        let after = |equal, answers| (next_question(beat, start, equal, answers) - start).as_secs();
+        assert_eq!([0, 1, 2, 9].map(|equal| after(equal, true)), [1, 2, 4, 4]);
+        assert_eq!([0, 1, 2, 9].map(|equal| after(equal, false)), [1, 2, 2, 2]);
+    }
 
     #[test]
     fn alarms_are_read_from_what_members_report() {

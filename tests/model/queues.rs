@@ -1,9 +1,9 @@
 //! Who holds, who waits, and for whom.
 
-use crate::store::{Bench, Store};
+use crate::store::{Bench, Store, picture};
 use lockscope::domain::{LeaseId, Revision};
 use lockscope::layout::Layout;
-use lockscope::model::LockState;
+use lockscope::model::{LockState, What};
 
 #[test]
 fn the_oldest_create_revision_holds_and_each_waits_for_the_one_before() {
@@ -17,6 +17,29 @@ fn the_oldest_create_revision_holds_and_each_waits_for_the_one_before() {
     assert_eq!(lock.holder().unwrap().token(), Revision(first));
     let waiters: Vec<_> = lock.waiters().map(|w| (w.position, w.waits_for, w.key.lease())).collect();
     assert_eq!(waiters, [(1, Revision(first), LeaseId(0x10)), (2, Revision(second), LeaseId(0x20))]);
+}
+
+#[test]
+fn one_of_two_keys_that_one_transaction_made_holds_when_the_other_goes() {
+    let mut store = Store::new();
+    let mut bench = Bench::reading(&store);
+    store.put_together(&[("/jobs/a/10", 0x10), ("/jobs/a/20", 0x20)]);
+    store.put("/jobs/a/30", "", 0x30);
+    bench.watch(&store);
+    store.delete(&["/jobs/a/20"]);
+    bench.watch(&store);
+    let lock = bench.facts().lock_named(b"/jobs/a").unwrap();
+    assert_eq!(lock.holder().unwrap().lease(), LeaseId(0x10));
+    assert_eq!(picture(bench.facts()), picture(Bench::reading(&store).facts()));
+    store.delete(&["/jobs/a/10"]);
+    bench.watch(&store);
+    let last = bench.facts().timeline.iter().rev().find_map(|happening| match &happening.what {
+        What::Released(party, _) | What::WaiterGone(party, _) => {
+            Some((matches!(happening.what, What::Released(..)), party))
+        }
+        _ => None,
+    });
+    assert!(last.is_some_and(|(held, party)| held && *party.key == *b"/jobs/a/10"), "{last:?}");
 }
 
 #[test]

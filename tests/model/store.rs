@@ -50,6 +50,15 @@ impl Store {
         self.revision
     }
 
+    /// Puts new keys in one transaction, each on a lease of its own.
+    pub fn put_together(&mut self, keys: &[(&str, i64)]) {
+        let revision = self.revision;
+        for &(key, lease) in keys {
+            self.revision = revision;
+            self.put(key, "", lease);
+        }
+    }
+
     /// Deletes keys in one revision; deleting nothing makes none.
     pub fn delete(&mut self, keys: &[&str]) {
         let gone: Vec<KeyValue> = keys.iter().filter_map(|key| self.keys.remove(key.as_bytes())).collect();

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use super::{Group, Single, queues, singles};
 use crate::domain::LeaseId;
 use crate::layout::{
-    KeyFacts, Layout, MANY, MemberCounts, QueueFacts, Signs, SingleFacts, ValueKind, place, recognise_queue,
+    GroupCounts, KeyFacts, Layout, MANY, QueueFacts, Signs, SingleFacts, ValueKind, place, recognise_queue,
     recognise_single,
 };
 
@@ -43,7 +43,7 @@ fn group_of<'a>(puts: &[Put<'a>]) -> QueueFacts<'a> {
     let count = |kinds: &[ValueKind]| {
         u32::try_from(placed.iter().filter(|placement| kinds.contains(&placement.value)).count()).expect("few")
     };
-    let counts = MemberCounts {
+    let counts = GroupCounts {
         empty: count(&[ValueKind::Empty]),
         json: count(&[ValueKind::Json, ValueKind::JsonWithLease]),
         json_with_lease: count(&[ValueKind::JsonWithLease]),
@@ -339,7 +339,7 @@ proptest! {
         let placed = place(&key);
         recognise_single(&SingleFacts { key, placed, leased_siblings: counts[0], empty_leased_siblings: counts[1] });
         let [members, empty, json, json_with_lease, addresses, digests] = counts;
-        let counts = MemberCounts { empty, json, json_with_lease, addresses, digests };
+        let counts = GroupCounts { empty, json, json_with_lease, addresses, digests };
         recognise_queue(&QueueFacts {
             name: &key.key[..placed.name_len as usize],
             first: key,

@@ -203,6 +203,11 @@ impl Course {
         self.is_counted() && Millis::from_secs(self.remaining + 1).0 <= low
     }
 
+    /// Whether one poll was low, and another would show that nobody renews it.
+    pub(super) const fn is_doubtful(&self) -> bool {
+        0 < self.low_polls && self.low_polls < FALLING
+    }
+
     /// Whether two polls showed that nobody renews it.
     const fn is_falling(&self) -> bool {
         self.low_polls >= FALLING
