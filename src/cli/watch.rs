@@ -14,6 +14,7 @@ use super::{reading, table};
 use crate::config::{Config, Format};
 use crate::domain::{ClusterId, Timestamp};
 use crate::event::{LinkState, Observation, Stamped, WatchLoss};
+use crate::model::timeline::Party;
 use crate::model::{Happening, Timeline, What};
 use crate::runtime::clock::Clock;
 use crate::runtime::hang_up::stdout_hung_up;
@@ -235,7 +236,7 @@ impl Printer {
         let fields = [
             told.at().and_then(Timestamp::rfc3339).unwrap_or_default(),
             json::event(&happening.what).into(),
-            text(party.map(|party| party.lock())),
+            text(party.map(Party::lock)),
             text(party.map(|party| party.key.as_bytes())),
             party.map(|party| table::lease(party.lease)).unwrap_or_default(),
             table::number(party.map(|party| party.create_revision)),
@@ -271,7 +272,6 @@ mod tests {
 
     use super::*;
     use crate::domain::{Alarm, AlarmKind, LeaseId, MemberId, Revision, Term};
-    use crate::model::timeline::Party;
     use crate::model::{Cause, LeaderChange};
 
     fn printed(what: What, format: Format) -> String {
