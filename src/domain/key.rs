@@ -20,6 +20,12 @@ impl Key {
         &self.0
     }
 
+    /// So many of its first bytes, or all of them.
+    pub fn front(&self, len: u32) -> &[u8] {
+        let len = usize::try_from(len).unwrap_or(usize::MAX).min(self.len());
+        &self[..len]
+    }
+
     /// The first key behind this one: where a list goes on that ended with it.
     #[must_use]
     pub fn successor(&self) -> Self {

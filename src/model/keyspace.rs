@@ -105,8 +105,7 @@ impl Entry {
 
     /// The name of the group the key belongs to: its lock's when it is a member.
     pub fn group_name(&self) -> &[u8] {
-        let len = usize::try_from(self.placed.name_len).unwrap_or(usize::MAX).min(self.key.len());
-        &self.key[..len]
+        self.key.front(self.placed.name_len)
     }
 
     fn keep_value(&mut self, mut value: Vec<u8>) {

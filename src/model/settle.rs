@@ -177,17 +177,12 @@ impl Facts {
     /// Compares who holds with who was known to. Of a lock that is `new`, whoever is first has
     /// been so since its key came: until now the keys did not tell that they are a lock.
     fn announce_holders(&mut self, intake: Intake, group: GroupIx, lock_ix: LockIx, new: bool) {
-        let Some(group) = self.groups.get(group.0) else { return };
-        let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
-        let layout = lock.recognised.layout;
-        let mut holders = group.holders(layout, &self.keys);
-        let same = lock.held.iter().all(|&token| holders.next().is_some_and(|(holder, _)| holder == token))
-            && holders.next().is_none();
-        drop(holders);
-        if same {
+        if self.is_held_as_known(group) {
             return;
         }
-        let holders: Vec<_> = group.holders(layout, &self.keys).collect();
+        let Some(group) = self.groups.get(group.0) else { return };
+        let Some(lock) = self.locks.get_mut(lock_ix.0) else { return };
+        let holders: Vec<_> = group.holders(lock.recognised.layout, &self.keys).collect();
         let former = std::mem::replace(&mut lock.held, holders.iter().map(|&(token, _)| token).collect());
         lock.note_taken(intake);
         if intake.how == How::FirstRead {

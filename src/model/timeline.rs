@@ -91,8 +91,7 @@ impl Party {
 
     /// The lock's name.
     pub fn lock(&self) -> &[u8] {
-        let len = usize::try_from(self.name_len).unwrap_or(usize::MAX).min(self.key.len());
-        &self.key[..len]
+        self.key.front(self.name_len)
     }
 }
 

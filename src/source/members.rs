@@ -66,16 +66,15 @@ impl Poller {
         let mut ask_members = Instant::now();
         loop {
             tokio::select! {
-                Some((member, answer)) = answers.recv() => self.answered(member, answer).await?,
-                () = sleep_until(ask_members) => {
-                    let listed = self.ask_members(&contact, &answers_in).await?;
-                    ask_members = beat.after_nth(Instant::now(), if listed { MEMBERS_BEATS } else { 1 });
+                Some((member, answer)) = answers.recv() => {
+                    self.answered(member, answer).await?;
+                    continue;
                 }
-                Ok(()) = contact.changed() => {
-                    let listed = self.ask_members(&contact, &answers_in).await?;
-                    ask_members = beat.after_nth(Instant::now(), if listed { MEMBERS_BEATS } else { 1 });
-                }
+                () = sleep_until(ask_members) => {}
+                Ok(()) = contact.changed() => {}
             }
+            let listed = self.ask_members(&contact, &answers_in).await?;
+            ask_members = beat.after_nth(Instant::now(), if listed { MEMBERS_BEATS } else { 1 });
         }
     }
 
