@@ -23,6 +23,7 @@ macro_rules! name {
 #[derive(Debug, Default)]
 pub struct Lines {
     line: Object,
+    times: Times,
     /// Time and cluster of the last line, and what a line says of them.
     common: Option<(Option<Timestamp>, Option<ClusterId>, Vec<u8>)>,
 }
@@ -43,7 +44,7 @@ impl Lines {
             Some((at, cluster, text)) if (*at, *cluster) == (told.at(), told.cluster) => line.0.extend_from_slice(text),
             _ => {
                 let start = line.0.len();
-                line.word_or_null(name!("at"), told.at().and_then(Timestamp::rfc3339).as_deref());
+                line.word_or_null(name!("at"), told.at().and_then(|at| self.times.rfc3339(at)));
                 if told.replayed {
                     line.value(name!("replayed")).extend_from_slice(b"true");
                 }
@@ -82,6 +83,32 @@ impl Lines {
         }
         line.0.extend_from_slice(b"}\n");
         to.write_all(&line.0)
+    }
+}
+
+/// Writes times as [`Timestamp::rfc3339`] does, one about as late as the one before: of two within a
+/// second only the milliseconds differ.
+#[derive(Debug, Default)]
+struct Times {
+    /// The second the last one was in.
+    second: i64,
+    last: Option<String>,
+}
+
+impl Times {
+    fn rfc3339(&mut self, at: Timestamp) -> Option<&str> {
+        let second = at.0.div_euclid(1000);
+        let millis = u32::try_from(at.0.rem_euclid(1000)).unwrap_or_default();
+        match &mut self.last {
+            Some(last) if self.second == second => {
+                last.truncate(last.len() - "000Z".len());
+                last.extend([millis / 100, millis / 10, millis].iter().filter_map(|n| char::from_digit(n % 10, 10)));
+                last.push('Z');
+            }
+            last => *last = at.rfc3339(),
+        }
+        self.second = second;
+        self.last.as_deref()
     }
 }
 
@@ -163,5 +190,21 @@ pub const fn cause(cause: Cause) -> &'static str {
     match cause {
         Cause::Pending => Cause::Unknown.name(),
         known => known.name(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times_are_written_alike_whatever_was_written_before() {
+        let mut times = Times::default();
+        let last = 253_402_300_799_999; // the end of the year 9999
+        for at in [0, 7, 999, 1_000, 1_050, -1, -1_000, -1_001, 1_700_000_000_123, 1_700_000_000_009, i64::MAX, last] {
+            let at = Timestamp(at);
+            assert_eq!(times.rfc3339(at), at.rfc3339().as_deref(), "{at:?}");
+            assert_eq!(times.rfc3339(at), at.rfc3339().as_deref(), "{at:?} again");
+        }
     }
 }
