@@ -28,3 +28,4 @@ pub mod server;
 pub mod source;
 pub mod update;
 pub mod view;
+pub mod wheel;

@@ -40,7 +40,8 @@ const MODULES: &[(&str, &[&str])] = &[
     ("control", &["domain"]),
     ("record", &["domain", "event"]),
     ("engine", &["domain", "control", "config", "port"]),
-    ("source", &["domain", "config", "layout", "event", "effect", "port", "record"]),
+    ("wheel", &[]),
+    ("source", &["domain", "config", "layout", "event", "effect", "port", "record", "wheel"]),
     ("operate", &["domain", "port"]),
     ("pace", &["domain"]),
     ("server", &["domain", "control", "chance", "mvcc", "embedded", "pace"]),
@@ -69,6 +70,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "operate",
             "server",
             "playground",
+            "wheel",
         ],
     ),
     (
@@ -96,6 +98,7 @@ const MODULES: &[(&str, &[&str])] = &[
             "server",
             "playground",
             "runtime",
+            "wheel",
         ],
     ),
     ("main", &["config", "runtime", "cli"]),
@@ -104,6 +107,7 @@ const MODULES: &[(&str, &[&str])] = &[
 /// Modules that may talk to clusters, files and the machine.
 const RIM: &[&str] = &[
     "pace",
+    "wheel",
     "control",
     "port",
     "record",

@@ -3,14 +3,16 @@
 //! Each command has its own end and prints what it likes; how time passes in the model, how leases
 //! come to be asked and how facts get in is the same for all.
 
+use std::pin::Pin;
+
 use color_eyre::eyre::eyre;
 use tokio::sync::mpsc;
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Duration, Instant, Sleep, sleep_until};
 
 use super::exit::Failure;
 use super::reading;
 use crate::config::Config;
-use crate::domain::LeaseId;
+use crate::domain::{LeaseId, Timestamp};
 use crate::effect::Effect;
 use crate::event::{Event, Observation, Stamped};
 use crate::model::Model;
@@ -27,6 +29,11 @@ pub struct Live {
     source: source::Handle,
     observations: mpsc::Receiver<Stamped<Observation>>,
     polls: mpsc::Sender<Vec<LeaseId>>,
+    /// Rings when the model wants to be told the time. It is kept from one fact to the next: to make one
+    /// costs as much as to take in a fact.
+    alarm: Pin<Box<Sleep>>,
+    /// The time in the model it was set to.
+    alarm_at: Option<Timestamp>,
 }
 
 impl Live {
@@ -36,16 +43,13 @@ impl Live {
         let stamps = port::Clock::new(move || stamps.now());
         let (source, Wires { observations, polls, .. }) =
             source::Handle::start(pool, reading::watching(config), stamps);
-        Self { model: reading::empty(config.polling.budget), clock, source, observations, polls }
-    }
-
-    /// When the model wants to be told the time, if it does.
-    pub fn next_tick(&self) -> Option<Instant> {
-        self.model.live().next_deadline().map(|at| self.clock.instant(at))
+        let model = reading::empty(config.polling.budget);
+        let alarm = Box::pin(sleep_until(Instant::now()));
+        Self { model, clock, source, observations, polls, alarm, alarm_at: None }
     }
 
     /// Lets time pass, and asks the leases whose turn it is.
-    pub fn tick(&mut self) {
+    fn tick(&mut self) {
         for effect in update(&mut self.model, Event::Tick(self.clock.now())) {
             if let Effect::PollLeases(leases) = effect {
                 // When the source is behind with polls, the model asks again.
@@ -54,13 +58,32 @@ impl Live {
         }
     }
 
-    /// Waits for the next fact. Nothing is lost when the wait is given up.
+    /// Waits for the next fact, or until the model was told the time: then there is none. Nothing is lost
+    /// when the wait is given up.
     ///
     /// # Errors
     /// When the source ended by itself, which is a bug.
-    pub async fn observed(&mut self) -> Result<Stamped<Observation>, Failure> {
-        let observed = self.observations.recv().await;
-        observed.ok_or_else(|| Failure::Unexpected(eyre!("the watch of the cluster ended by itself")))
+    pub async fn observed(&mut self) -> Result<Option<Stamped<Observation>>, Failure> {
+        let due = self.model.live().next_deadline();
+        if due != self.alarm_at {
+            self.alarm_at = due;
+            if let Some(due) = due {
+                self.alarm.as_mut().reset(self.clock.instant(due));
+            }
+        }
+        tokio::select! {
+            // A cluster that is busy must not keep its leases from being asked.
+            biased;
+            () = &mut self.alarm, if due.is_some() => {
+                self.alarm_at = None;
+                self.tick();
+                Ok(None)
+            }
+            observed = self.observations.recv() => match observed {
+                Some(observed) => Ok(Some(observed)),
+                None => Err(Failure::Unexpected(eyre!("the watch of the cluster ended by itself"))),
+            },
+        }
     }
 
     /// The next fact, if it is here already.
@@ -98,14 +121,13 @@ pub async fn watch_for(config: &Config, length: Duration) -> Result<Watched, Fai
     let end = Instant::now() + length;
     let mut silent_leases = false;
     let ended = loop {
-        let tick = live.next_tick();
         tokio::select! {
-            // A cluster that is busy must not keep the end away, nor its leases from being asked.
+            // A cluster that is busy must not keep the end away.
             biased;
             () = sleep_until(end) => break Ok(()),
-            () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => live.tick(),
             observed = live.observed() => match observed {
-                Ok(observed) => {
+                Ok(None) => {}
+                Ok(Some(observed)) => {
                     if let Observation::LeasesPolled(cost) = &observed.what {
                         silent_leases = cost.asked > 0 && cost.failed == cost.asked;
                     }

@@ -133,20 +133,17 @@ impl Session {
         tokio::pin!(broken_off);
         let end = Instant::now() + length.unwrap_or_default();
         while self.recorder.progress().failed.is_none() {
-            let tick = self.live.next_tick();
             let tell = self.progress.next;
             tokio::select! {
-                // A cluster that is busy must not keep the end away, nor its leases from being
-                // asked.
+                // A cluster that is busy must not keep the end away.
                 biased;
                 () = &mut broken_off => return Ok(End::BrokenOff),
                 () = sleep_until(end), if length.is_some() => return Ok(End::Over),
-                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.live.tick(),
                 () = sleep_until(tell.unwrap_or(end)), if tell.is_some() => {
                     self.progress.tell(&self.recorder.progress(), &self.live.model.live().link.state);
                 }
                 observed = self.live.observed() => {
-                    let observed = observed?;
+                    let Some(observed) = observed? else { continue };
                     tokio::select! {
                         // Nor must a disk that hangs.
                         biased;

@@ -10,6 +10,8 @@ use tokio::runtime::Builder;
 
 use super::exit::Failure;
 use super::rest::Load;
+use crate::runtime::hang_up::stdout_hung_up;
+use crate::wheel;
 
 /// Runs a command's future on this thread until it is done, somebody presses Ctrl-C, or it is
 /// told to end, as service managers and `timeout` do.
@@ -19,15 +21,16 @@ pub fn run(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Fai
     block_on(&mut Builder::new_current_thread(), until_interrupted(command))
 }
 
-/// The same as a task of its own, for a command that is woken all the time; see [`block_on_task`]. Where
-/// the load is high its thread rests.
+/// The same as a task of its own, for a command that is woken all the time; see [`block_on_task`]. It
+/// also ends when nobody reads standard output any more. What ends it is not looked at whenever it is
+/// woken, but when that happens. Where the load is high its thread rests.
 pub fn run_task(
     load: &Load,
     command: impl Future<Output = Result<(), Failure>> + Send + 'static,
 ) -> Result<(), Failure> {
     let mut runtime = Builder::new_current_thread();
     load.rests(&mut runtime);
-    block_on_task(&mut runtime, until_interrupted(command))
+    block_on(&mut runtime, until_interrupted(until_unread(as_task(command))))
 }
 
 async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
@@ -35,6 +38,14 @@ async fn until_interrupted(command: impl Future<Output = Result<(), Failure>>) -
         // The signal first: a command that is always ready must not outrun it.
         biased;
         () = interrupted() => Err(Failure::Interrupted),
+        ended = command => ended,
+    }
+}
+
+async fn until_unread(command: impl Future<Output = Result<(), Failure>>) -> Result<(), Failure> {
+    tokio::select! {
+        biased;
+        () = stdout_hung_up() => Err(Failure::ClosedPipe),
         ended = command => ended,
     }
 }
@@ -47,6 +58,7 @@ pub fn alone(command: impl Future<Output = Result<(), Failure>>) -> Result<(), F
 /// Runs a future to its end on a runtime of this kind, and waits for nothing else: a name being
 /// looked up, a read or write that cannot be broken off.
 pub fn block_on<T>(runtime: &mut Builder, future: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
+    wheel::begin();
     let runtime = runtime.enable_all().build().wrap_err("cannot start the runtime").map_err(Failure::Unexpected)?;
     let ended = runtime.block_on(future);
     runtime.shutdown_background();
@@ -59,13 +71,17 @@ pub fn block_on_task<T: Send + 'static>(
     runtime: &mut Builder,
     future: impl Future<Output = Result<T, Failure>> + Send + 'static,
 ) -> Result<T, Failure> {
-    block_on(runtime, async {
-        match tokio::spawn(future).await {
-            Ok(ended) => ended,
-            // Nobody else cancels it.
-            Err(ended) => resume_unwind(ended.into_panic()),
-        }
-    })
+    block_on(runtime, as_task(future))
+}
+
+async fn as_task<T: Send + 'static>(
+    future: impl Future<Output = Result<T, Failure>> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::spawn(future).await {
+        Ok(ended) => ended,
+        // Nobody else cancels it.
+        Err(ended) => resume_unwind(ended.into_panic()),
+    }
 }
 
 /// Waits until somebody presses Ctrl-C, or the system says to end or that the terminal is gone.

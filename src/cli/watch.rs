@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 use std::io::Write;
+use std::pin::pin;
 
-use tokio::time::{Duration, Instant, sleep_until};
+use tokio::time::{Duration, sleep};
 
 use super::args::WatchArgs;
 use super::exit::{Failure, say};
@@ -17,7 +18,6 @@ use crate::event::{LinkState, Observation, Stamped, WatchLoss};
 use crate::model::timeline::Party;
 use crate::model::{Happening, Timeline, What};
 use crate::runtime::clock::Clock;
-use crate::runtime::hang_up::stdout_hung_up;
 use crate::source;
 use crate::view::text::quantity;
 
@@ -28,7 +28,7 @@ const BACKLOG: u64 = 2_048;
 /// How many facts that wait already are taken in before anything else is looked at.
 const AT_ONCE: usize = 64;
 
-/// Watches and prints until the time is over or nobody reads any more; `load` is told how much comes.
+/// Watches and prints until the time is over; `load` is told how much comes.
 ///
 /// # Errors
 /// When no endpoint can be connected to at the start. Later on that is a state, and is said
@@ -72,23 +72,21 @@ struct Reader {
 
 impl Watcher {
     async fn watch(&mut self, length: Option<Duration>, to: &mut impl Write) -> Result<(), Failure> {
-        let closed = stdout_hung_up();
-        tokio::pin!(closed);
-        let end = Instant::now() + length.unwrap_or_default();
+        let mut over = pin!(sleep(length.unwrap_or_default()));
         // The first happening that comes after the end; those before it still get their causes.
         let mut last = None;
         while last.is_none_or(|last| self.live.next < last || !self.live.open.is_empty()) {
-            let tick = self.source.next_tick();
             tokio::select! {
-                // A cluster that is busy must not keep the end away, nor its leases from being
-                // asked.
+                // A cluster that is busy must not keep the end away.
                 biased;
-                () = &mut closed => return Err(Failure::ClosedPipe),
-                () = sleep_until(end), if length.is_some() && last.is_none() => {
+                () = &mut over, if length.is_some() && last.is_none() => {
                     last = Some(self.source.model.live().timeline.next_seq());
                 }
-                () = sleep_until(tick.unwrap_or(end)), if tick.is_some() => self.source.tick(),
-                observed = self.source.observed() => self.take(observed?),
+                observed = self.source.observed() => {
+                    if let Some(observed) = observed? {
+                        self.take(observed);
+                    }
+                }
             }
             let mut lines = self.print(last, to)?;
             // Lines of what came together go out together.

@@ -35,6 +35,7 @@ use crate::model::{BlastRadius, Model};
 use crate::source::{WantedPast, Wires};
 use crate::update::update;
 use crate::view;
+use crate::wheel;
 
 /// The time from one frame to the next, at least.
 const FRAME: Duration = Duration::from_millis(16);
@@ -282,7 +283,7 @@ impl Session {
         let ticks = self.model.next_tick().and_then(|at| self.instant(at)).map(|at| at.max(self.ticked + TICK));
         // While the terminal does not take the last frame no other is due.
         let frame = if self.terminal.is_idle() { self.frame_due() } else { None };
-        ticks.into_iter().chain(frame).min()
+        ticks.into_iter().chain(frame).min().map(wheel::settle)
     }
 
     /// Whether a deadline of the model is over. Looked at each time, so that a cluster that

@@ -12,10 +12,10 @@ use std::time::Duration;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep, timeout};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::live::{Contact, Leadership};
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use crate::domain::{LeaseId, Member, MemberId};
 use crate::event::Observation;
 use crate::port::{Etcd, Pool};
@@ -35,29 +35,19 @@ const MOST: usize = 1_000;
 /// What each member that answers lacks of what another has, by member.
 type Missing = BTreeMap<MemberId, Vec<LeaseId>>;
 
-/// Compares until it is stopped: tells `LeasesMissing` when what a member lacks is another than
+/// Compares until nobody reads: tells `LeasesMissing` when what a member lacks is another than
 /// before.
 pub(super) async fn keep_comparing(
     pool: Pool,
     contact: watch::Receiver<Option<Contact>>,
     leadership: watch::Receiver<Leadership>,
     out: Out,
-) {
-    let stop = out.clone();
-    let _ = stop.unless_stopped(compare(pool, contact, leadership, out)).await;
-}
-
-async fn compare(
-    pool: Pool,
-    contact: watch::Receiver<Option<Contact>>,
-    leadership: watch::Receiver<Leadership>,
-    out: Out,
-) -> Result<Infallible, Stopped> {
+) -> Result<Infallible, Unread> {
     let mut told: HashMap<MemberId, Vec<LeaseId>> = HashMap::new();
     let mut life = None;
     let mut rest = FIRST;
     loop {
-        sleep(rest).await;
+        sleep_until(out.beat.near(Instant::now() + rest)).await;
         rest = EVERY;
         let connected = contact.borrow().as_ref().map(|contact| contact.life);
         let Some(now) = connected else { continue };

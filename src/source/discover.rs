@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::cover::{Cover, KUBERNETES_LEASES};
 use super::live::{Contact, Wish};
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use super::poll::{ANSWER, Burst, IN_FLIGHT, Patience};
 use super::silence::Silence;
 use crate::domain::{Key, KeyRange, LeaseId};
@@ -51,15 +51,14 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Every so many rounds it is looked whether there are leases of Kubernetes.
 const KUBERNETES_EVERY: u32 = 15;
 
-/// Finds locks until it is stopped: wishes for the ranges they are in, and tells `LeaseList` and
+/// Finds locks until nobody reads: wishes for the ranges they are in, and tells `LeaseList` and
 /// a `LeaseTtl` with keys of each lease it asks.
 pub(super) async fn keep_finding(
     contact: watch::Receiver<Option<Contact>>,
     wish: watch::Sender<Wish>,
     seen: mpsc::Receiver<Vec<LeaseId>>,
     out: Out,
-) {
-    let stop = out.clone();
+) -> Result<Infallible, Unread> {
     let search = Search {
         finder: Finder::default(),
         life: None,
@@ -71,7 +70,7 @@ pub(super) async fn keep_finding(
         last_look: Instant::now(),
         places_then: 0,
     };
-    let _ = stop.unless_stopped(search.keep(contact)).await;
+    search.keep(contact).await
 }
 
 /// The search on a live cluster.
@@ -91,13 +90,13 @@ struct Search {
 
 /// Why a round ended early.
 enum Interrupted {
-    Stopped(Stopped),
+    Unread(Unread),
     Failed(PortError),
 }
 
-impl From<Stopped> for Interrupted {
-    fn from(stopped: Stopped) -> Self {
-        Self::Stopped(stopped)
+impl From<Unread> for Interrupted {
+    fn from(unread: Unread) -> Self {
+        Self::Unread(unread)
     }
 }
 
@@ -108,7 +107,7 @@ impl From<PortError> for Interrupted {
 }
 
 impl Search {
-    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Stopped> {
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Unread> {
         loop {
             let known = contact.borrow_and_update().clone();
             let mut rest = EVERY;
@@ -127,7 +126,7 @@ impl Search {
                         tracing::debug!(%error, "looking for locks failed");
                         true
                     }
-                    Err(Interrupted::Stopped(stopped)) => return Err(stopped),
+                    Err(Interrupted::Unread(unread)) => return Err(unread),
                 };
                 // What is left over shall not wait for a minute, nor that somebody answers again: the
                 // time that was waited in vain cost nobody anything.
@@ -219,7 +218,7 @@ impl Search {
         }
     }
 
-    async fn deny(&mut self, user: String, why: &str) -> Result<(), Stopped> {
+    async fn deny(&mut self, user: String, why: &str) -> Result<(), Unread> {
         if std::mem::replace(&mut self.denied, true) {
             return Ok(());
         }

@@ -6,6 +6,7 @@
 
 use std::future::{pending, poll_fn};
 use std::mem;
+use std::pin::pin;
 use std::task::Poll;
 use std::time::Duration;
 
@@ -67,37 +68,41 @@ impl Session<'_> {
         // A watch ends when its member loses the leader; where there is none, nobody else would notice.
         let unwatched = open.stream.is_none();
         let mut lost = quorum::lost(self.client().clone()).boxed();
+        // Kept from one change to the next: to make one costs more than to take in a change.
+        let mut alarm = pin!(sleep_until(next_look));
         loop {
             if open.lister.is_none() {
                 self.tell_ready(&mut open).await?;
             }
-            let ask = if open.sequencer.wants_progress() {
-                course.last_ask + PROGRESS_SOON
-            } else {
-                self.out.beat.after_nth(course.last_ask, PROGRESS_BEATS)
-            };
+            let ask = self.next_ask(&open, &course);
             let wake = open.sequencer.wake().filter(|_| open.lister.is_none());
+            let due = [ask, wake].into_iter().flatten().fold(course.next_look, Instant::min);
+            if alarm.deadline() != due {
+                alarm.as_mut().reset(due);
+            }
             tokio::select! {
                 // Rare things first, so that a stream that never pauses does not keep them out;
                 // pages before changes, because changes wait for them.
                 biased;
                 error = heartbeat.stopped() => return Err(error.into()),
                 error = &mut lost, if unwatched => return Err(error.into()),
-                Ok(()) = self.wish.changed(), if open.lister.is_none() && course.pending == 0 => {
+                // What is wished for changes only where locks are looked for.
+                Ok(()) = self.wish.changed(), if self.seen.is_some() && open.lister.is_none() && course.pending == 0 => {
                     if self.rescope(&mut open, &mut course).await? {
                         return Ok(Reopen::Wish);
                     }
                 }
-                () = sleep_until(ask), if self.progress_is_reliable && open.lister.is_none() => {
-                    if let Some(stream) = &mut open.stream {
-                        // A server that takes no questions is not waited for; the heartbeat
-                        // finds out what is wrong with it.
-                        let _ = stream.ask_progress().now_or_never();
+                () = &mut alarm => {
+                    let now = Instant::now();
+                    if ask.is_some_and(|ask| ask <= now) {
+                        if let Some(stream) = &mut open.stream {
+                            // A server that takes no questions is not waited for; the heartbeat
+                            // finds out what is wrong with it.
+                            let _ = stream.ask_progress().now_or_never();
+                        }
+                        course.last_ask = now;
                     }
-                    course.last_ask = Instant::now();
-                }
-                () = sleep_until(course.next_look) => {
-                    if self.look(&mut open, &mut course) {
+                    if course.next_look <= now && self.look(&mut open, &mut course, now) {
                         return Ok(Reopen::Trouble);
                     }
                 }
@@ -115,11 +120,22 @@ impl Session<'_> {
                         }
                     }
                 }
-                () = until(wake) => {}
                 // What is long past waits for everything else.
                 step = next_step(&mut open.fill), if open.lister.is_none() => self.filled(&mut open, step).await?,
             }
         }
+    }
+
+    /// When the server is to be asked how far it told, if it is.
+    fn next_ask(&self, open: &Open, course: &Course) -> Option<Instant> {
+        if !self.progress_is_reliable || open.lister.is_some() {
+            return None;
+        }
+        Some(if open.sequencer.wants_progress() {
+            course.last_ask + PROGRESS_SOON
+        } else {
+            self.out.beat.after_nth(course.last_ask, PROGRESS_BEATS)
+        })
     }
 
     /// Tells the changes that are complete.
@@ -133,11 +149,8 @@ impl Session<'_> {
             KeyEvent::Put(kv) => Some(kv.lease),
             KeyEvent::Delete { .. } => None,
         }));
-        let many = changes.len() >= TOGETHER / 2;
         self.out.tell(Observation::Watched(changes)).await?;
-        if many {
-            give_way().await;
-        }
+        give_way().await;
         Ok(())
     }
 
@@ -280,8 +293,7 @@ impl Session<'_> {
     }
 
     /// Looks at the flow from time to time; whether other watches are better.
-    fn look(&mut self, open: &mut Open, course: &mut Course) -> bool {
-        let now = Instant::now();
+    fn look(&mut self, open: &mut Open, course: &mut Course, now: Instant) -> bool {
         course.next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
         let (for_nobody, for_us) = (mem::take(&mut course.for_nobody), mem::take(&mut course.for_us));
         if for_nobody > TOO_MUCH_ELSE && for_nobody / 10 > for_us && self.memory.ranges.len() > 1 {
@@ -335,8 +347,8 @@ impl Session<'_> {
     }
 }
 
-/// Lets other tasks go first: many changes are best taken in while they are in the processor's caches.
-/// Tokio's `yield_now` would have the network looked at as well, which is a call to the system.
+/// Lets other tasks go first: whoever reads is to have a change at once, and takes in many of them best
+/// while they are in the processor's caches. Tokio's `yield_now` would have the network looked at as well, which is a call to the system.
 async fn give_way() {
     let mut gave = false;
     poll_fn(|cx| {
@@ -362,13 +374,6 @@ async fn next_page(lister: &mut Option<Lister>) -> Result<Option<Read>, PortErro
 async fn next_answer(stream: &mut Option<Watch>) -> Result<Option<WatchAnswer>, PortError> {
     match stream {
         Some(stream) => stream.next().await,
-        None => pending().await,
-    }
-}
-
-async fn until(wake: Option<Instant>) {
-    match wake {
-        Some(wake) => sleep_until(wake).await,
         None => pending().await,
     }
 }

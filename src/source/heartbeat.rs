@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until};
 use super::beat::Beat;
 use crate::config::Connection;
 use crate::port::{Client, Etcd, PortError};
+use crate::wheel;
 
 /// A task that asks, until it is dropped.
 pub(super) struct Heartbeat {
@@ -35,7 +36,7 @@ impl Heartbeat {
                 let (now, due) = (Instant::now(), heard + silence + grace);
                 if due > now {
                     // Others ask at the beat itself; a little later their answer is here.
-                    sleep_until(beat.after(due, silence) + grace).await;
+                    sleep_until(wheel::settle(beat.after(due, silence) + grace)).await;
                     continue;
                 }
                 let waited = (now - heard).saturating_sub(silence);

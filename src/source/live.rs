@@ -22,7 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::beat::Beat;
 use super::memory::Memory;
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use super::session::{End, Session};
 use super::{WantedPast, Watching, agree, discover, members, past, poll};
 use crate::domain::{KeyRange, LeaseId, Member, MemberId, Millis, Status, Term};
@@ -114,10 +114,8 @@ pub async fn run(
     clock: Clock,
     shutdown: CancellationToken,
 ) {
-    // Of its own, so that the tasks also end when nobody reads any more.
-    let stop = shutdown.child_token();
     let asked = asked.into();
-    let out = Out { channel: observations, clock, shutdown: stop.clone(), beat: Beat::start() };
+    let out = Out { channel: observations.clone(), clock, beat: Beat::start() };
     let (contact_in, contact) = watch::channel(None);
     let (leadership_in, leadership) = watch::channel(Leadership::default());
     let (wish_in, wish) = watch::channel(Wish { life: None, ranges: watching.ranges() });
@@ -135,10 +133,18 @@ pub async fn run(
         Watching::Prefixes(_) => None,
     };
     let link = Link { pool, contact: contact_in, wish, seen: seen_in, out };
-    // It ends in no other way than being stopped.
-    let Err(Stopped) = Box::pin(link.keep()).await;
-    stop.cancel();
-    while tasks.join_next().await.is_some() {}
+    let stop = shutdown.child_token();
+    // Without it nothing is watched, whatever ended it.
+    let ended = stop.clone().drop_guard();
+    tasks.spawn(async move {
+        let _ended = ended;
+        link.keep().await
+    });
+    tokio::select! {
+        () = stop.cancelled() => {}
+        () = observations.closed() => {}
+    }
+    tasks.shutdown().await;
 }
 
 /// The connection that the watch runs on.
@@ -151,7 +157,7 @@ struct Link {
 }
 
 impl Link {
-    async fn keep(mut self) -> Result<Infallible, Stopped> {
+    async fn keep(mut self) -> Result<Infallible, Unread> {
         self.out.tell(Observation::Link(LinkState::Connecting)).await?;
         let mut memory = Memory::default();
         let mut last: Option<String> = None;
@@ -161,7 +167,7 @@ impl Link {
             // Whatever comes back from here on may have come too late for this try.
             waiting.returned.mark_unchanged();
             let connecting = self.pool.connect_any_but(last.as_deref());
-            let why = match self.out.unless_stopped(connecting).await? {
+            let why = match connecting.await {
                 Err(failed) => failed.into_iter().map(EndpointError::from).collect(),
                 Ok(connected) => {
                     let start = Instant::now();
@@ -193,7 +199,7 @@ impl Link {
             let wait = wait_before(attempt, last.is_some());
             let next_at = self.out.clock.now() + Millis::from(wait);
             self.out.tell(Observation::Link(LinkState::Retrying { attempt, next_at, why })).await?;
-            self.out.unless_stopped(waiting.wait(wait)).await?;
+            waiting.wait(wait).await;
         }
     }
 }

@@ -10,10 +10,11 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::beat::Beat;
 use super::live::{Contact, Leadership};
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use crate::domain::{Alarm, AlarmKind, Member, MemberId, Millis, Status};
 use crate::event::{NoStatus, Observation};
 use crate::port::{Etcd, Pool, PortError};
+use crate::wheel;
 
 /// How often each member is asked.
 const STATUS_EVERY: Duration = Duration::from_secs(1);
@@ -29,16 +30,15 @@ const MEMBERS_BEATS: u32 = 4;
 /// How long a member may take, connecting included.
 const ANSWER: Duration = Duration::from_secs(1);
 
-/// Keeps asking until it is stopped: who the members are, and each of them about itself in a
+/// Keeps asking until nobody reads: who the members are, and each of them about itself in a
 /// task of its own. Tells `Members` and `Alarms` when they change, and every `Status`.
 pub(super) async fn poll(
     pool: Pool,
     contact: watch::Receiver<Option<Contact>>,
     leadership: watch::Sender<Leadership>,
     out: Out,
-) {
-    let stop = out.clone();
-    let _ = stop.unless_stopped(Poller::new(pool, leadership, out).keep(contact)).await;
+) -> Result<Infallible, Unread> {
+    Poller::new(pool, leadership, out).keep(contact).await
 }
 
 type Answer = Result<Status, NoStatus>;
@@ -60,7 +60,7 @@ impl Poller {
         Self { pool, leadership, out, members, tasks, errors, alarms: None }
     }
 
-    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Stopped> {
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Unread> {
         let (answers_in, mut answers) = mpsc::channel(16);
         let beat = self.out.beat;
         let mut ask_members = Instant::now();
@@ -83,7 +83,7 @@ impl Poller {
         &mut self,
         contact: &watch::Receiver<Option<Contact>>,
         answers: &mpsc::Sender<(MemberId, Answer)>,
-    ) -> Result<bool, Stopped> {
+    ) -> Result<bool, Unread> {
         let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(false) };
         if self.leadership.send_if_modified(|known| known.live_in(life)) {
             // Whoever reads has forgotten everything with the old store, the members included.
@@ -123,7 +123,7 @@ impl Poller {
         Ok(true)
     }
 
-    async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), Stopped> {
+    async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), Unread> {
         if self.members.iter().all(|known| known.id != member) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Poller {
 /// that. One that is gone may be back at any time, and others wait for it.
 fn next_question(beat: Beat, start: Instant, equal: u32, answers: bool) -> Instant {
     match equal {
-        0 => start + STATUS_EVERY,
+        0 => wheel::settle(start + STATUS_EVERY),
         STILL.. if answers => beat.after_nth(start, STILL_BEATS),
         _ => beat.after_nth(start, CALM_BEATS),
     }

@@ -1,7 +1,7 @@
-//! The way out: stamps what was learnt and sends it, unless the source is told to stop.
+//! The way out: stamps what was learnt and sends it to whoever reads.
 
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::mpsc::error::TrySendError;
 
 use super::beat::Beat;
 use crate::event::{Observation, Stamped};
@@ -13,38 +13,22 @@ use crate::port::Clock;
 pub(super) struct Out {
     pub channel: mpsc::Sender<Stamped<Observation>>,
     pub clock: Clock,
-    pub shutdown: CancellationToken,
     /// When that is done which is done from time to time.
     pub beat: Beat,
 }
 
-/// Nobody reads any more, or the source is to stop.
+/// Nobody reads any more.
 #[derive(Debug)]
-pub(super) struct Stopped;
+pub(super) struct Unread;
 
 impl Out {
     /// Stamps and sends; waits while the reader is behind.
-    pub async fn tell(&self, what: Observation) -> Result<(), Stopped> {
-        let stamped = Stamped { at: self.clock.now(), what };
-        tokio::select! {
-            // A source that is to stop must not wait for a reader who has stopped already.
-            biased;
-            () = self.shutdown.cancelled() => Err(Stopped),
-            sent = self.channel.send(stamped) => sent.map_err(|_| {
-                // Nobody reads any more: the other tasks may stop as well.
-                self.shutdown.cancel();
-                Stopped
-            }),
-        }
-    }
-
-    /// Runs `future` unless the source is told to stop first.
-    pub async fn unless_stopped<T>(&self, future: impl Future<Output = T>) -> Result<T, Stopped> {
-        tokio::select! {
-            // Told to stop, a task must not take up what is ready as well.
-            biased;
-            () = self.shutdown.cancelled() => Err(Stopped),
-            done = future => Ok(done),
+    pub async fn tell(&self, what: Observation) -> Result<(), Unread> {
+        // Nearly always there is room, and nothing to wait for has to be made.
+        match self.channel.try_send(Stamped { at: self.clock.now(), what }) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Full(stamped)) => self.channel.send(stamped).await.map_err(|_| Unread),
+            Err(TrySendError::Closed(_)) => Err(Unread),
         }
     }
 }

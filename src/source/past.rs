@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::SourceError;
 use super::fill::Step;
 use super::live::Contact;
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use super::stripes::Stripes;
 use crate::domain::{Key, KeyEvent, KeyRange, LeaseId, Revision};
 use crate::event::{Change, ListPage, Observation, Past};
@@ -212,21 +212,13 @@ impl<E: Etcd> Reading<'_, E> {
     }
 }
 
-/// Tells the past of whatever lock is wanted, and stops when it is not wanted any more.
+/// Tells the past of whatever lock is wanted, and stops when it is not wanted any more; ends when nobody
+/// can want one or nobody reads.
 pub(super) async fn serve(
     contact: watch::Receiver<Option<Contact>>,
     mut wanted: watch::Receiver<Option<WantedPast>>,
     out: Out,
-) {
-    // It ends in no other way than being stopped.
-    let Err(Stopped) = keep_telling(&contact, &mut wanted, &out).await;
-}
-
-async fn keep_telling(
-    contact: &watch::Receiver<Option<Contact>>,
-    wanted: &mut watch::Receiver<Option<WantedPast>>,
-    out: &Out,
-) -> Result<Infallible, Stopped> {
+) -> Result<Infallible, Unread> {
     loop {
         let wish = wanted.borrow_and_update().clone();
         let told = async {
@@ -234,7 +226,7 @@ async fn keep_telling(
                 Some(WantedPast { lock, range }) => {
                     sleep(STAY).await;
                     let client = contact.borrow().as_ref().map(|contact| contact.client.clone());
-                    tell(client, lock, range, out).await
+                    tell(client, lock, range, &out).await
                 }
                 None => Ok(()),
             }
@@ -242,18 +234,17 @@ async fn keep_telling(
         tokio::select! {
             // What is not wanted any more must not go on for long.
             biased;
-            () = out.shutdown.cancelled() => return Err(Stopped),
             changed = wanted.changed() => {
-                changed.map_err(|_| Stopped)?;
+                changed.map_err(|_| Unread)?;
                 continue;
             }
             told = told => told?,
         }
-        out.unless_stopped(wanted.changed()).await?.map_err(|_| Stopped)?;
+        wanted.changed().await.map_err(|_| Unread)?;
     }
 }
 
-async fn tell(client: Option<Client>, lock: Key, range: KeyRange, out: &Out) -> Result<(), Stopped> {
+async fn tell(client: Option<Client>, lock: Key, range: KeyRange, out: &Out) -> Result<(), Unread> {
     let tell = |part| out.tell(Observation::Past { lock: lock.clone(), part });
     let Some(client) = client else { return tell(Past::Ended { why: Some("not connected".into()) }).await };
     let (parts, mut told) = mpsc::channel(PARTS);

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::live::{Contact, Leadership};
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use super::silence::{Silence, is_silence};
 use crate::domain::{LeaseId, Member, Millis};
 use crate::event::{LeasePollCost, LeaseTtl, Observation};
@@ -137,26 +137,15 @@ impl Burst {
     }
 }
 
-/// Serves wishes to ask leases until it is stopped: a `LeaseTtl` for each answer, then what the
+/// Serves wishes to ask leases until nobody reads: a `LeaseTtl` for each answer, then what the
 /// burst cost. Wishes that come while one runs are asked together in the next.
 pub(super) async fn serve(
     pool: Pool,
     contact: watch::Receiver<Option<Contact>>,
     leadership: watch::Receiver<Leadership>,
-    wishes: mpsc::Receiver<Vec<LeaseId>>,
-    out: Out,
-) {
-    let stop = out.clone();
-    let _ = stop.unless_stopped(keep_serving(pool, contact, leadership, wishes, out)).await;
-}
-
-async fn keep_serving(
-    pool: Pool,
-    contact: watch::Receiver<Option<Contact>>,
-    leadership: watch::Receiver<Leadership>,
     mut wishes: mpsc::Receiver<Vec<LeaseId>>,
     out: Out,
-) -> Result<Infallible, Stopped> {
+) -> Result<Infallible, Unread> {
     loop {
         let Some(mut leases) = wishes.recv().await else { std::future::pending().await };
         let most = leases.len().max(MOST);

@@ -13,7 +13,7 @@ use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::live::{Contact, Wish};
 use super::memory::{Memory, Skipped, State};
-use super::out::{Out, Stopped};
+use super::out::{Out, Unread};
 use super::quorum;
 use crate::config::Connection;
 use crate::domain::{KeyRange, LeaseId, Revision};
@@ -41,13 +41,13 @@ pub(super) struct End {
 
 /// Why a session cannot go on.
 pub(super) enum Cut {
-    Stopped(Stopped),
+    Unread(Unread),
     Lost(PortError),
 }
 
-impl From<Stopped> for Cut {
-    fn from(stopped: Stopped) -> Self {
-        Self::Stopped(stopped)
+impl From<Unread> for Cut {
+    fn from(unread: Unread) -> Self {
+        Self::Unread(unread)
     }
 }
 
@@ -108,11 +108,10 @@ impl<'a> Session<'a> {
     }
 
     /// Runs until the connection is lost.
-    pub async fn run(mut self, contact: &watch::Sender<Option<Contact>>) -> Result<End, Stopped> {
-        let out = self.out;
-        match out.unless_stopped(self.keep(contact)).await? {
+    pub async fn run(mut self, contact: &watch::Sender<Option<Contact>>) -> Result<End, Unread> {
+        match self.keep(contact).await {
             Ok(never) => match never {},
-            Err(Cut::Stopped(stopped)) => Err(stopped),
+            Err(Cut::Unread(unread)) => Err(unread),
             Err(Cut::Lost(error)) => Ok(End { error, was_live: self.live }),
         }
     }
