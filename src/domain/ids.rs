@@ -85,12 +85,21 @@ impl LeaseId {
 
 /// The sixteen digits of a number in lower-case hex, and how many zeros lead them: fifteen at most.
 pub fn hex_digits(number: u64) -> ([u8; 16], usize) {
-    let digit = |half: u8| b"0123456789abcdef"[usize::from(half)];
+    let [upper, lower] = [number >> 32, number & 0xffff_ffff].map(eight_hex_digits);
     let mut digits = [0; 16];
-    for (pair, byte) in digits.chunks_exact_mut(2).zip(number.to_be_bytes()) {
-        (pair[0], pair[1]) = (digit(byte >> 4), digit(byte & 0xf));
-    }
+    digits[..8].copy_from_slice(&upper);
+    digits[8..].copy_from_slice(&lower);
     (digits, (number.leading_zeros() as usize / 4).min(15))
+}
+
+/// The digits of a number of 32 bits, all at once: ids are compared and written for every change.
+const fn eight_hex_digits(number: u64) -> [u8; 8] {
+    let pairs = (number | number << 16) & 0x0000_ffff_0000_ffff;
+    let bytes = (pairs | pairs << 8) & 0x00ff_00ff_00ff_00ff;
+    let halves = (bytes | bytes << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // One in each byte that is beyond nine.
+    let letters = (halves + 0x0606_0606_0606_0606) >> 4 & 0x0101_0101_0101_0101;
+    (halves + 0x3030_3030_3030_3030 + letters * (b'a' - b'0' - 10) as u64).to_be_bytes()
 }
 
 /// `from_str_radix` takes a leading `+`; an id with one is not an id.
@@ -169,6 +178,17 @@ mod tests {
         let negative = LeaseId(0x8054_ed32_cb10_a9ff_u64.cast_signed());
         assert_eq!(negative.to_string(), "-7fab12cd34ef5601");
         assert_eq!(negative.unsigned_hex(), "8054ed32cb10a9ff");
+    }
+
+    #[test]
+    fn digits_are_those_that_are_printed() {
+        let ones = (0..64).map(|bit| 1 << bit);
+        let every = [0, 0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, u64::MAX];
+        for number in ones.chain(every) {
+            let (digits, zeros) = hex_digits(number);
+            assert_eq!(digits, *format!("{number:016x}").as_bytes(), "{number:x}");
+            assert_eq!(digits[zeros..], *format!("{number:x}").as_bytes(), "{number:x}");
+        }
     }
 
     #[test]

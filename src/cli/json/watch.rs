@@ -57,8 +57,11 @@ impl Lines {
             None => line.value(name!("revision")).extend_from_slice(b"null"),
         }
         if let Some(party) = happening.what.party() {
-            line.text(name!("lock"), style.text(party.lock()));
-            line.text(name!("key"), style.text(&party.key));
+            // The key begins with the lock's name: where it is plain, both are.
+            let (lock, key) = (style.text(party.lock()), style.text(&party.key));
+            let plain = key.is_plain();
+            line.text(name!("lock"), lock, plain);
+            line.text(name!("key"), key, plain);
             line.hex(name!("lease"), lease_id(party.lease));
             line.number(name!("create_revision"), party.create_revision.0);
         }
@@ -73,7 +76,7 @@ impl Lines {
             }
             What::Alarm(alarm, raised) => {
                 line.hex(name!("member"), Some(alarm.member.into()));
-                line.text(name!("alarm"), Style::default().text(alarm.kind.name().as_bytes()));
+                line.word(name!("alarm"), &alarm.kind.name());
                 line.value(name!("raised")).extend_from_slice(if *raised { b"true" } else { b"false" });
             }
             What::Gap { from, to } => {
@@ -158,9 +161,10 @@ impl Object {
         }
     }
 
-    fn text(&mut self, name: &'static str, text: Text<'_>) {
+    /// Bytes of the cluster's; `plain` says whether they can be written as they are.
+    fn text(&mut self, name: &'static str, text: Text<'_>, plain: bool) {
         let to = self.value(name);
-        if text.is_plain() {
+        if plain {
             to.push(b'"');
             to.extend_from_slice(text.bytes);
             to.push(b'"');
