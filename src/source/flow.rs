@@ -40,12 +40,16 @@ const SETTLED: Duration = Duration::from_secs(10);
 /// [`PROGRESS_BEATS`] apart, nearly all of it for nobody.
 const TOO_MUCH_ELSE: usize = 10_000;
 
+/// When what is denied is tried again: somebody may wait for a role that was just granted.
+const DENIED_AGAIN: Duration = Duration::from_secs(15);
+
 /// More watches than this do not join an open stream but get a new one: adding waits for no
 /// answers, and etcd stops reading when too many of those are not taken.
 const ADDED_AT_ONCE: usize = 8;
 
 /// What is known of the flow itself.
 struct Course {
+    began: Instant,
     last_ask: Instant,
     next_look: Instant,
     /// Since when nothing was amiss, and what had been told then.
@@ -61,7 +65,8 @@ impl Session<'_> {
     pub(super) async fn flow(&mut self, mut open: Open, heartbeat: &mut Heartbeat) -> Result<Reopen, Cut> {
         let now = Instant::now();
         let next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
-        let mut course = Course { last_ask: now, next_look, settling: None, for_nobody: 0, for_us: 0, pending: 0 };
+        let mut course =
+            Course { began: now, last_ask: now, next_look, settling: None, for_nobody: 0, for_us: 0, pending: 0 };
         if open.lister.is_none() {
             self.put_back(&mut open, &mut course).await?;
         }
@@ -102,8 +107,8 @@ impl Session<'_> {
                         }
                         course.last_ask = now;
                     }
-                    if course.next_look <= now && self.look(&mut open, &mut course, now) {
-                        return Ok(Reopen::Trouble);
+                    if course.next_look <= now && let Some(reopen) = self.look(&mut open, &mut course, now) {
+                        return Ok(reopen);
                     }
                 }
                 read = next_page(&mut open.lister) => self.page(&mut open, &mut course, read?).await?,
@@ -292,13 +297,17 @@ impl Session<'_> {
         Ok(self.out.tell(Observation::Progress(open.sequencer.told())).await?)
     }
 
-    /// Looks at the flow from time to time; whether other watches are better.
-    fn look(&mut self, open: &mut Open, course: &mut Course, now: Instant) -> bool {
+    /// Looks at the flow from time to time; why other watches are better, if they are.
+    fn look(&mut self, open: &mut Open, course: &mut Course, now: Instant) -> Option<Reopen> {
         course.next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
         let (for_nobody, for_us) = (mem::take(&mut course.for_nobody), mem::take(&mut course.for_us));
         if for_nobody > TOO_MUCH_ELSE && for_nobody / 10 > for_us && self.memory.ranges.len() > 1 {
             self.memory.no_hull = true;
-            return true;
+            return Some(Reopen::Trouble);
+        }
+        let busy = open.lister.is_some() || open.fill.is_some();
+        if course.began + DENIED_AGAIN <= now && !busy && self.memory.try_denied_again() {
+            return Some(Reopen::Denied);
         }
         if !self.memory.alone && open.sequencer.is_calm() && open.lister.is_none() {
             match course.settling {
@@ -310,7 +319,7 @@ impl Session<'_> {
                 None => course.settling = Some((now, open.sequencer.told())),
             }
         }
-        false
+        None
     }
 
     /// Other ranges are wished for; whether the watches have to be opened anew for them.

@@ -61,6 +61,16 @@ pub(super) enum State {
 }
 
 impl Memory {
+    /// Has what is denied tried again, since roles change; whether there is any.
+    pub fn try_denied_again(&mut self) -> bool {
+        let mut any = false;
+        for known in self.ranges.iter_mut().filter(|known| known.state == State::Denied) {
+            known.state = State::Unread;
+            any = true;
+        }
+        any
+    }
+
     /// Takes in what ranges are wished for; whether that is another scope than the one told.
     pub fn follow(&mut self, wish: &Wish) -> bool {
         let applies = wish.life.is_none_or(|life| life == self.life);

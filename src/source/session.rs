@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::live::{Contact, Wish};
-use super::memory::{Memory, Skipped, State};
+use super::memory::{Memory, Skipped};
 use super::out::{Out, Unread};
 use super::quorum;
 use crate::config::Connection;
@@ -61,6 +61,8 @@ impl From<PortError> for Cut {
 pub(super) enum Reopen {
     /// Other ranges are wished for.
     Wish,
+    /// What was denied is tried again.
+    Denied,
     /// They ended, or are not the right ones.
     Trouble,
 }
@@ -119,11 +121,7 @@ impl<'a> Session<'a> {
     async fn keep(&mut self, contact: &watch::Sender<Option<Contact>>) -> Result<Infallible, Cut> {
         self.greet().await?;
         contact.send_replace(Some(Contact { client: self.client().clone(), life: self.memory.life }));
-        for known in &mut self.memory.ranges {
-            if known.state == State::Denied {
-                known.state = State::Unread; // roles may have changed
-            }
-        }
+        self.memory.try_denied_again();
         if self.connected.is_leaderless() {
             self.follow_wish().await?;
             self.read_what_the_member_has().await?;

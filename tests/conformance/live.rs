@@ -12,10 +12,12 @@ use tokio::sync::oneshot;
 
 use crate::auth;
 use crate::common::{
-    behind_proxy, client, clock, compact, delete, fill, on_every_etcd, on_every_real_etcd, put, settings,
+    behind_proxy, client, clock, compact, ctl, delete, fill, on_every_etcd, on_every_real_etcd, put, settings,
 };
 use crate::oneshot::raise_alarm;
+use crate::support::etcd;
 use crate::support::proxy::Proxy;
+use crate::support::running::block_on;
 use crate::watcher::Watcher;
 
 fn prefixes(names: &[&str]) -> Watching {
@@ -389,6 +391,29 @@ fn another_cluster_behind_the_same_address_is_read_anew() {
         let last = put(&two, "/a/more", "v").await;
         watcher.until_revision(last).await;
         watcher.check(&two).await;
+    });
+}
+
+#[test]
+fn a_prefix_that_is_granted_later_is_read_then() {
+    // With one version: it waits until the prefix is tried again.
+    let Some(version) = etcd::newest("a_prefix_that_is_granted_later_is_read_then") else { return };
+    block_on(async {
+        let cluster = version.cluster().start();
+        auth::enable(&cluster);
+        let root = Client::connect(&cluster.endpoint(0), &auth::as_user(&cluster, "root", "pw")).await.unwrap();
+        put(&root, "/a/1", "v").await;
+        put(&root, "/b/1", "v").await;
+        let mut watcher = Watcher::start(auth::as_user(&cluster, "ann", "secret"), prefixes(&["/a/", "/b/"]));
+        let denied = |what: &Observation| matches!(what, Observation::Denied(_));
+        watcher.until("denied", |watcher| watcher.is_live() && watcher.seen.iter().any(denied)).await;
+        let grant = ["role", "grant-permission", "--prefix=true", "a-only", "read", "/b/"];
+        ctl(&cluster, &[&["--user=root:pw"], &grant[..]].concat());
+        put(&root, "/a/2", "v").await;
+        watcher.until("what was denied", |watcher| watcher.replay.keys.len() == 3).await;
+        let last = put(&root, "/b/2", "v").await;
+        watcher.until_revision(last).await;
+        watcher.check(&root).await;
     });
 }
 
