@@ -357,7 +357,8 @@ impl Session<'_> {
 }
 
 /// Lets other tasks go first: whoever reads is to have a change at once, and takes in many of them best
-/// while they are in the processor's caches. Tokio's `yield_now` would have the network looked at as well, which is a call to the system.
+/// while they are in the processor's caches. Tokio's `yield_now` would have the network looked at as
+/// well, which is a call to the system.
 async fn give_way() {
     let mut gave = false;
     poll_fn(|cx| {
