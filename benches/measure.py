@@ -212,7 +212,9 @@ def cpu_of(pid):
     """Seconds of processor time a running process has used, to the nanosecond where it tells."""
     try:
         threads = pathlib.Path(f"/proc/{pid}/task").iterdir()
-        return sum(int((thread / "schedstat").read_text().split()[0]) for thread in threads) / 1e9
+        # Of a thread that ended meanwhile nothing can be read any more.
+        told = [(thread / "schedstat").read_text().split() for thread in threads]
+        return sum(int(fields[0]) for fields in told if fields) / 1e9
     except (OSError, ValueError):
         fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
         return (int(fields[11]) + int(fields[12])) / TICKS

@@ -24,6 +24,7 @@ mod cover;
 mod discover;
 mod fill;
 mod flow;
+mod granted;
 mod handle;
 mod heartbeat;
 mod list;

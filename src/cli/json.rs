@@ -95,7 +95,7 @@ impl Text<'_> {
 }
 
 /// Whether bytes are printable ASCII without quotes and backslashes, eight at a time: each line of
-/// `watch` asks it twice.
+/// `watch` asks it.
 fn is_plain(bytes: &[u8]) -> bool {
     let Some(last) = bytes.last_chunk::<8>() else { return bytes.iter().all(|&byte| special([byte; 8]) == 0) };
     bytes.as_chunks().0.iter().fold(special(*last), |any, eight| any | special(*eight)) == 0

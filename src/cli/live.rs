@@ -31,9 +31,9 @@ pub struct Live {
     polls: mpsc::Sender<Vec<LeaseId>>,
     /// Rings when the model wants to be told the time. It is kept from one fact to the next: to make one
     /// costs as much as to take in a fact.
-    alarm: Pin<Box<Sleep>>,
+    timer: Pin<Box<Sleep>>,
     /// The time in the model it was set to.
-    alarm_at: Option<Timestamp>,
+    timer_at: Option<Timestamp>,
 }
 
 impl Live {
@@ -44,8 +44,8 @@ impl Live {
         let (source, Wires { observations, polls, .. }) =
             source::Handle::start(pool, reading::watching(config), stamps);
         let model = reading::empty(config.polling.budget);
-        let alarm = Box::pin(sleep_until(Instant::now()));
-        Self { model, clock, source, observations, polls, alarm, alarm_at: None }
+        let timer = Box::pin(sleep_until(Instant::now()));
+        Self { model, clock, source, observations, polls, timer, timer_at: None }
     }
 
     /// Lets time pass, and asks the leases whose turn it is.
@@ -64,18 +64,24 @@ impl Live {
     /// # Errors
     /// When the source ended by itself, which is a bug.
     pub async fn observed(&mut self) -> Result<Option<Stamped<Observation>>, Failure> {
-        let due = self.model.live().next_deadline();
-        if due != self.alarm_at {
-            self.alarm_at = due;
+        let facts = self.model.live();
+        let due = facts.next_deadline();
+        // The clock of the model jumps where the machine slept, and that of the timer does not.
+        if due.is_some_and(|due| due <= facts.now()) {
+            self.tick();
+            return Ok(None);
+        }
+        if due != self.timer_at {
+            self.timer_at = due;
             if let Some(due) = due {
-                self.alarm.as_mut().reset(self.clock.instant(due));
+                self.timer.as_mut().reset(self.clock.instant(due));
             }
         }
         tokio::select! {
             // A cluster that is busy must not keep its leases from being asked.
             biased;
-            () = &mut self.alarm, if due.is_some() => {
-                self.alarm_at = None;
+            () = &mut self.timer, if due.is_some() => {
+                self.timer_at = None;
                 self.tick();
                 Ok(None)
             }

@@ -28,7 +28,8 @@ const BACKLOG: u64 = 2_048;
 /// How many facts that wait already are taken in before anything else is looked at.
 const AT_ONCE: usize = 64;
 
-/// Watches and prints until the time is over; `load` is told how much comes.
+/// Watches and prints until the time is over; `load` is told how much comes. Whoever runs it ends it where
+/// nobody reads any more.
 ///
 /// # Errors
 /// When no endpoint can be connected to at the start. Later on that is a state, and is said

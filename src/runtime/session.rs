@@ -283,7 +283,8 @@ impl Session {
         let ticks = self.model.next_tick().and_then(|at| self.instant(at)).map(|at| at.max(self.ticked + TICK));
         // While the terminal does not take the last frame no other is due.
         let frame = if self.terminal.is_idle() { self.frame_due() } else { None };
-        ticks.into_iter().chain(frame).min().map(wheel::settle)
+        // A frame is not put off: a countdown would leave out a second now and then.
+        ticks.map(wheel::put_off).into_iter().chain(frame).min()
     }
 
     /// Whether a deadline of the model is over. Looked at each time, so that a cluster that

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, sleep_until, timeout};
 
 use super::live::{Contact, Leadership};
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use crate::domain::{LeaseId, Member, MemberId};
 use crate::event::Observation;
 use crate::port::{Etcd, Pool};
@@ -42,7 +42,7 @@ pub(super) async fn keep_comparing(
     contact: watch::Receiver<Option<Contact>>,
     leadership: watch::Receiver<Leadership>,
     out: Out,
-) -> Result<Infallible, Unread> {
+) -> Result<Infallible, NoReader> {
     let mut told: HashMap<MemberId, Vec<LeaseId>> = HashMap::new();
     let mut life = None;
     let mut rest = FIRST;

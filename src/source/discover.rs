@@ -21,7 +21,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::cover::{Cover, KUBERNETES_LEASES};
 use super::live::{Contact, Wish};
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use super::poll::{ANSWER, Burst, IN_FLIGHT, Patience};
 use super::silence::Silence;
 use crate::domain::{Key, KeyRange, LeaseId};
@@ -58,7 +58,7 @@ pub(super) async fn keep_finding(
     wish: watch::Sender<Wish>,
     seen: mpsc::Receiver<Vec<LeaseId>>,
     out: Out,
-) -> Result<Infallible, Unread> {
+) -> Result<Infallible, NoReader> {
     let search = Search {
         finder: Finder::default(),
         life: None,
@@ -90,13 +90,13 @@ struct Search {
 
 /// Why a round ended early.
 enum Interrupted {
-    Unread(Unread),
+    NoReader(NoReader),
     Failed(PortError),
 }
 
-impl From<Unread> for Interrupted {
-    fn from(unread: Unread) -> Self {
-        Self::Unread(unread)
+impl From<NoReader> for Interrupted {
+    fn from(gone: NoReader) -> Self {
+        Self::NoReader(gone)
     }
 }
 
@@ -107,7 +107,7 @@ impl From<PortError> for Interrupted {
 }
 
 impl Search {
-    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Unread> {
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, NoReader> {
         loop {
             let known = contact.borrow_and_update().clone();
             let mut rest = EVERY;
@@ -126,7 +126,7 @@ impl Search {
                         tracing::debug!(%error, "looking for locks failed");
                         true
                     }
-                    Err(Interrupted::Unread(unread)) => return Err(unread),
+                    Err(Interrupted::NoReader(gone)) => return Err(gone),
                 };
                 // What is left over shall not wait for a minute, nor that somebody answers again: the
                 // time that was waited in vain cost nobody anything.
@@ -218,7 +218,7 @@ impl Search {
         }
     }
 
-    async fn deny(&mut self, user: String, why: &str) -> Result<(), Unread> {
+    async fn deny(&mut self, user: String, why: &str) -> Result<(), NoReader> {
         if std::mem::replace(&mut self.denied, true) {
             return Ok(());
         }

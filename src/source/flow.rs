@@ -14,6 +14,7 @@ use futures::FutureExt;
 use tokio::time::{Instant, sleep_until};
 
 use super::fill::next_step;
+use super::granted;
 use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::memory::State;
@@ -40,16 +41,14 @@ const SETTLED: Duration = Duration::from_secs(10);
 /// [`PROGRESS_BEATS`] apart, nearly all of it for nobody.
 const TOO_MUCH_ELSE: usize = 10_000;
 
-/// When what is denied is tried again: somebody may wait for a role that was just granted.
-const DENIED_AGAIN: Duration = Duration::from_secs(15);
-
 /// More watches than this do not join an open stream but get a new one: adding waits for no
 /// answers, and etcd stops reading when too many of those are not taken.
 const ADDED_AT_ONCE: usize = 8;
 
 /// What is known of the flow itself.
 struct Course {
-    began: Instant,
+    /// When it was last asked for what is denied, and how often until then.
+    asked_for_denied: (Instant, usize),
     last_ask: Instant,
     next_look: Instant,
     /// Since when nothing was amiss, and what had been told then.
@@ -65,8 +64,15 @@ impl Session<'_> {
     pub(super) async fn flow(&mut self, mut open: Open, heartbeat: &mut Heartbeat) -> Result<Reopen, Cut> {
         let now = Instant::now();
         let next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
-        let mut course =
-            Course { began: now, last_ask: now, next_look, settling: None, for_nobody: 0, for_us: 0, pending: 0 };
+        let mut course = Course {
+            asked_for_denied: (now, 0),
+            last_ask: now,
+            next_look,
+            settling: None,
+            for_nobody: 0,
+            for_us: 0,
+            pending: 0,
+        };
         if open.lister.is_none() {
             self.put_back(&mut open, &mut course).await?;
         }
@@ -74,7 +80,7 @@ impl Session<'_> {
         let unwatched = open.stream.is_none();
         let mut lost = quorum::lost(self.client().clone()).boxed();
         // Kept from one change to the next: to make one costs more than to take in a change.
-        let mut alarm = pin!(sleep_until(next_look));
+        let mut timer = pin!(sleep_until(next_look));
         loop {
             if open.lister.is_none() {
                 self.tell_ready(&mut open).await?;
@@ -82,8 +88,8 @@ impl Session<'_> {
             let ask = self.next_ask(&open, &course);
             let wake = open.sequencer.wake().filter(|_| open.lister.is_none());
             let due = [ask, wake].into_iter().flatten().fold(course.next_look, Instant::min);
-            if alarm.deadline() != due {
-                alarm.as_mut().reset(due);
+            if timer.deadline() != due {
+                timer.as_mut().reset(due);
             }
             tokio::select! {
                 // Rare things first, so that a stream that never pauses does not keep them out;
@@ -97,7 +103,7 @@ impl Session<'_> {
                         return Ok(Reopen::Wish);
                     }
                 }
-                () = &mut alarm => {
+                () = &mut timer => {
                     let now = Instant::now();
                     if ask.is_some_and(|ask| ask <= now) {
                         if let Some(stream) = &mut open.stream {
@@ -107,8 +113,8 @@ impl Session<'_> {
                         }
                         course.last_ask = now;
                     }
-                    if course.next_look <= now && let Some(reopen) = self.look(&mut open, &mut course, now) {
-                        return Ok(reopen);
+                    if course.next_look <= now && self.look(&mut open, &mut course, now) {
+                        return Ok(Reopen::Trouble);
                     }
                 }
                 read = next_page(&mut open.lister) => self.page(&mut open, &mut course, read?).await?,
@@ -123,6 +129,13 @@ impl Session<'_> {
                         if open.lister.is_none() && open.sequencer.waiting() < TOGETHER {
                             answer = next_answer(&mut open.stream).now_or_never();
                         }
+                    }
+                }
+                revision = granted::answer(&mut open.asking), if open.lister.is_none() && open.fill.is_none() => {
+                    if let Some(revision) = revision {
+                        self.target = self.target.max(revision);
+                        self.memory.try_denied_again();
+                        return Ok(Reopen::Granted);
                     }
                 }
                 // What is long past waits for everything else.
@@ -297,17 +310,18 @@ impl Session<'_> {
         Ok(self.out.tell(Observation::Progress(open.sequencer.told())).await?)
     }
 
-    /// Looks at the flow from time to time; why other watches are better, if they are.
-    fn look(&mut self, open: &mut Open, course: &mut Course, now: Instant) -> Option<Reopen> {
+    /// Looks at the flow from time to time; whether other watches are better.
+    fn look(&mut self, open: &mut Open, course: &mut Course, now: Instant) -> bool {
         course.next_look = self.out.beat.after_nth(now, PROGRESS_BEATS);
         let (for_nobody, for_us) = (mem::take(&mut course.for_nobody), mem::take(&mut course.for_us));
         if for_nobody > TOO_MUCH_ELSE && for_nobody / 10 > for_us && self.memory.ranges.len() > 1 {
             self.memory.no_hull = true;
-            return Some(Reopen::Trouble);
+            return true;
         }
-        let busy = open.lister.is_some() || open.fill.is_some();
-        if course.began + DENIED_AGAIN <= now && !busy && self.memory.try_denied_again() {
-            return Some(Reopen::Denied);
+        let (asked, round) = course.asked_for_denied;
+        if asked + granted::ASKED_AGAIN <= now {
+            course.asked_for_denied = (now, round + 1);
+            self.ask_for_denied(open, round);
         }
         if !self.memory.alone && open.sequencer.is_calm() && open.lister.is_none() {
             match course.settling {
@@ -319,7 +333,7 @@ impl Session<'_> {
                 None => course.settling = Some((now, open.sequencer.told())),
             }
         }
-        None
+        false
     }
 
     /// Other ranges are wished for; whether the watches have to be opened anew for them.

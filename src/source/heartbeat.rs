@@ -36,7 +36,7 @@ impl Heartbeat {
                 let (now, due) = (Instant::now(), heard + silence + grace);
                 if due > now {
                     // Others ask at the beat itself; a little later their answer is here.
-                    sleep_until(wheel::settle(beat.after(due, silence) + grace)).await;
+                    sleep_until(wheel::put_off(beat.after(due, silence) + grace)).await;
                     continue;
                 }
                 let waited = (now - heard).saturating_sub(silence);

@@ -11,8 +11,10 @@
 //! Losing a connection is a state, not an error: [`run`] ends only when it is told to, or when
 //! nobody reads what it says.
 
+use std::any::Any;
 use std::convert::Infallible;
 use std::future::pending;
+use std::panic::resume_unwind;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
@@ -22,7 +24,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::beat::Beat;
 use super::memory::Memory;
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use super::session::{End, Session};
 use super::{WantedPast, Watching, agree, discover, members, past, poll};
 use crate::domain::{KeyRange, LeaseId, Member, MemberId, Millis, Status, Term};
@@ -105,7 +107,8 @@ impl From<mpsc::Receiver<Vec<LeaseId>>> for Asked {
 /// Watches until `shutdown`, or until nobody reads `observations` any more.
 ///
 /// Leases are asked in the order they matter; what comes while a burst runs is asked together in
-/// the next. All tasks have ended when this returns.
+/// the next. All tasks have ended when this returns, and what these had started is aborted. A panic of
+/// one of them is a panic of this.
 pub async fn run(
     pool: Pool,
     watching: Watching,
@@ -133,18 +136,28 @@ pub async fn run(
         Watching::Prefixes(_) => None,
     };
     let link = Link { pool, contact: contact_in, wish, seen: seen_in, out };
-    let stop = shutdown.child_token();
-    // Without it nothing is watched, whatever ended it.
-    let ended = stop.clone().drop_guard();
-    tasks.spawn(async move {
-        let _ended = ended;
-        link.keep().await
-    });
-    tokio::select! {
-        () = stop.cancelled() => {}
-        () = observations.closed() => {}
-    }
+    tasks.spawn(link.keep());
+    let panicked = tokio::select! {
+        () = shutdown.cancelled() => None,
+        () = observations.closed() => None,
+        panicked = first_panic(&mut tasks) => Some(panicked),
+    };
     tasks.shutdown().await;
+    if let Some(panicked) = panicked {
+        resume_unwind(panicked);
+    }
+}
+
+/// Waits until one of the tasks panics: without it what is told is not whole.
+async fn first_panic(tasks: &mut JoinSet<Result<Infallible, NoReader>>) -> Box<dyn Any + Send> {
+    while let Some(ended) = tasks.join_next().await {
+        if let Err(ended) = ended
+            && let Ok(panicked) = ended.try_into_panic()
+        {
+            return panicked;
+        }
+    }
+    pending().await
 }
 
 /// The connection that the watch runs on.
@@ -157,7 +170,7 @@ struct Link {
 }
 
 impl Link {
-    async fn keep(mut self) -> Result<Infallible, Unread> {
+    async fn keep(mut self) -> Result<Infallible, NoReader> {
         self.out.tell(Observation::Link(LinkState::Connecting)).await?;
         let mut memory = Memory::default();
         let mut last: Option<String> = None;

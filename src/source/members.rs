@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 
 use super::beat::Beat;
 use super::live::{Contact, Leadership};
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use crate::domain::{Alarm, AlarmKind, Member, MemberId, Millis, Status};
 use crate::event::{NoStatus, Observation};
 use crate::port::{Etcd, Pool, PortError};
@@ -37,7 +37,7 @@ pub(super) async fn poll(
     contact: watch::Receiver<Option<Contact>>,
     leadership: watch::Sender<Leadership>,
     out: Out,
-) -> Result<Infallible, Unread> {
+) -> Result<Infallible, NoReader> {
     Poller::new(pool, leadership, out).keep(contact).await
 }
 
@@ -60,7 +60,7 @@ impl Poller {
         Self { pool, leadership, out, members, tasks, errors, alarms: None }
     }
 
-    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, Unread> {
+    async fn keep(mut self, mut contact: watch::Receiver<Option<Contact>>) -> Result<Infallible, NoReader> {
         let (answers_in, mut answers) = mpsc::channel(16);
         let beat = self.out.beat;
         let mut ask_members = Instant::now();
@@ -83,7 +83,7 @@ impl Poller {
         &mut self,
         contact: &watch::Receiver<Option<Contact>>,
         answers: &mpsc::Sender<(MemberId, Answer)>,
-    ) -> Result<bool, Unread> {
+    ) -> Result<bool, NoReader> {
         let Some(Contact { client, life }) = contact.borrow().clone() else { return Ok(false) };
         if self.leadership.send_if_modified(|known| known.live_in(life)) {
             // Whoever reads has forgotten everything with the old store, the members included.
@@ -123,7 +123,7 @@ impl Poller {
         Ok(true)
     }
 
-    async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), Unread> {
+    async fn answered(&mut self, member: MemberId, answer: Answer) -> Result<(), NoReader> {
         if self.members.iter().all(|known| known.id != member) {
             return Ok(());
         }
@@ -150,7 +150,7 @@ impl Poller {
 /// that. One that is gone may be back at any time, and others wait for it.
 fn next_question(beat: Beat, start: Instant, equal: u32, answers: bool) -> Instant {
     match equal {
-        0 => wheel::settle(start + STATUS_EVERY),
+        0 => wheel::put_off(start + STATUS_EVERY),
         STILL.. if answers => beat.after_nth(start, STILL_BEATS),
         _ => beat.after_nth(start, CALM_BEATS),
     }

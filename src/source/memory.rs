@@ -61,14 +61,16 @@ pub(super) enum State {
 }
 
 impl Memory {
-    /// Has what is denied tried again, since roles change; whether there is any.
-    pub fn try_denied_again(&mut self) -> bool {
-        let mut any = false;
+    /// The ranges that are denied.
+    pub fn denied(&self) -> Vec<KeyRange> {
+        self.ranges.iter().filter(|known| known.state == State::Denied).map(|known| known.range.clone()).collect()
+    }
+
+    /// Has what is denied tried again, since roles change.
+    pub fn try_denied_again(&mut self) {
         for known in self.ranges.iter_mut().filter(|known| known.state == State::Denied) {
             known.state = State::Unread;
-            any = true;
         }
-        any
     }
 
     /// Takes in what ranges are wished for; whether that is another scope than the one told.

@@ -19,16 +19,16 @@ pub(super) struct Out {
 
 /// Nobody reads any more.
 #[derive(Debug)]
-pub(super) struct Unread;
+pub(super) struct NoReader;
 
 impl Out {
     /// Stamps and sends; waits while the reader is behind.
-    pub async fn tell(&self, what: Observation) -> Result<(), Unread> {
+    pub async fn tell(&self, what: Observation) -> Result<(), NoReader> {
         // Nearly always there is room, and nothing to wait for has to be made.
         match self.channel.try_send(Stamped { at: self.clock.now(), what }) {
             Ok(()) => Ok(()),
-            Err(TrySendError::Full(stamped)) => self.channel.send(stamped).await.map_err(|_| Unread),
-            Err(TrySendError::Closed(_)) => Err(Unread),
+            Err(TrySendError::Full(stamped)) => self.channel.send(stamped).await.map_err(|_| NoReader),
+            Err(TrySendError::Closed(_)) => Err(NoReader),
         }
     }
 }

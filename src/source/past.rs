@@ -20,7 +20,7 @@ use tokio::time::sleep;
 use super::SourceError;
 use super::fill::Step;
 use super::live::Contact;
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use super::stripes::Stripes;
 use crate::domain::{Key, KeyEvent, KeyRange, LeaseId, Revision};
 use crate::event::{Change, ListPage, Observation, Past};
@@ -218,7 +218,7 @@ pub(super) async fn serve(
     contact: watch::Receiver<Option<Contact>>,
     mut wanted: watch::Receiver<Option<WantedPast>>,
     out: Out,
-) -> Result<Infallible, Unread> {
+) -> Result<Infallible, NoReader> {
     loop {
         let wish = wanted.borrow_and_update().clone();
         let told = async {
@@ -235,16 +235,16 @@ pub(super) async fn serve(
             // What is not wanted any more must not go on for long.
             biased;
             changed = wanted.changed() => {
-                changed.map_err(|_| Unread)?;
+                changed.map_err(|_| NoReader)?;
                 continue;
             }
             told = told => told?,
         }
-        wanted.changed().await.map_err(|_| Unread)?;
+        wanted.changed().await.map_err(|_| NoReader)?;
     }
 }
 
-async fn tell(client: Option<Client>, lock: Key, range: KeyRange, out: &Out) -> Result<(), Unread> {
+async fn tell(client: Option<Client>, lock: Key, range: KeyRange, out: &Out) -> Result<(), NoReader> {
     let tell = |part| out.tell(Observation::Past { lock: lock.clone(), part });
     let Some(client) = client else { return tell(Past::Ended { why: Some("not connected".into()) }).await };
     let (parts, mut told) = mpsc::channel(PARTS);

@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::{Instant, timeout};
 
 use super::live::{Contact, Leadership};
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use super::silence::{Silence, is_silence};
 use crate::domain::{LeaseId, Member, Millis};
 use crate::event::{LeasePollCost, LeaseTtl, Observation};
@@ -145,7 +145,7 @@ pub(super) async fn serve(
     leadership: watch::Receiver<Leadership>,
     mut wishes: mpsc::Receiver<Vec<LeaseId>>,
     out: Out,
-) -> Result<Infallible, Unread> {
+) -> Result<Infallible, NoReader> {
     loop {
         let Some(mut leases) = wishes.recv().await else { std::future::pending().await };
         let most = leases.len().max(MOST);

@@ -13,7 +13,7 @@ use super::heartbeat::Heartbeat;
 use super::list::{Lister, Read};
 use super::live::{Contact, Wish};
 use super::memory::{Memory, Skipped};
-use super::out::{Out, Unread};
+use super::out::{NoReader, Out};
 use super::quorum;
 use crate::config::Connection;
 use crate::domain::{KeyRange, LeaseId, Revision};
@@ -41,13 +41,13 @@ pub(super) struct End {
 
 /// Why a session cannot go on.
 pub(super) enum Cut {
-    Unread(Unread),
+    NoReader(NoReader),
     Lost(PortError),
 }
 
-impl From<Unread> for Cut {
-    fn from(unread: Unread) -> Self {
-        Self::Unread(unread)
+impl From<NoReader> for Cut {
+    fn from(gone: NoReader) -> Self {
+        Self::NoReader(gone)
     }
 }
 
@@ -61,8 +61,8 @@ impl From<PortError> for Cut {
 pub(super) enum Reopen {
     /// Other ranges are wished for.
     Wish,
-    /// What was denied is tried again.
-    Denied,
+    /// Something that was denied may be read by now.
+    Granted,
     /// They ended, or are not the right ones.
     Trouble,
 }
@@ -110,10 +110,10 @@ impl<'a> Session<'a> {
     }
 
     /// Runs until the connection is lost.
-    pub async fn run(mut self, contact: &watch::Sender<Option<Contact>>) -> Result<End, Unread> {
+    pub async fn run(mut self, contact: &watch::Sender<Option<Contact>>) -> Result<End, NoReader> {
         match self.keep(contact).await {
             Ok(never) => match never {},
-            Err(Cut::Unread(unread)) => Err(unread),
+            Err(Cut::NoReader(gone)) => Err(gone),
             Err(Cut::Lost(error)) => Ok(End { error, was_live: self.live }),
         }
     }

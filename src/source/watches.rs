@@ -11,6 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::cover;
 use super::fill::Fill;
+use super::granted::Asking;
 use super::list::Lister;
 use super::memory::State;
 use super::sequence::Sequencer;
@@ -42,6 +43,8 @@ pub(super) struct Open {
     pub aside: usize,
     /// What tells what was skipped, while it does.
     pub fill: Option<Fill>,
+    /// Questions for what is denied.
+    pub asking: Option<Asking>,
 }
 
 impl Open {
@@ -69,6 +72,7 @@ impl Session<'_> {
             raw: Vec::new(),
             aside: 0,
             fill: None,
+            asking: None,
         };
         let Some(first) = asking.pop_front() else { return Ok(Some(open)) };
         let mut pending = VecDeque::from([first.id]);

@@ -140,11 +140,8 @@ fn take_link(facts: &mut Facts, at: Timestamp, state: LinkState) -> bool {
     changed
 }
 
-/// Takes in that a range may not be read; whether that is news.
+/// Takes in that a range may not be read, which is news.
 fn take_denied(facts: &mut Facts, denied: Denied) -> bool {
-    if facts.link.denied.contains(&denied) {
-        return false;
-    }
     facts.link.denied.retain(|known| known.range != denied.range);
     facts.link.denied.push(denied);
     facts.note_listed();

@@ -413,6 +413,11 @@ fn a_prefix_that_is_granted_later_is_read_then() {
         watcher.until("what was denied", |watcher| watcher.replay.keys.len() == 3).await;
         let last = put(&root, "/b/2", "v").await;
         watcher.until_revision(last).await;
+        let live = watcher.seen.iter().filter(|what| matches!(what, Observation::Link(LinkState::Live { .. })));
+        assert_eq!(live.count(), 1, "on the connection that there was");
+        let denials = watcher.seen.iter().filter(|what| denied(what));
+        assert_eq!(denials.count(), 1, "told once, however often it is tried");
+        assert!(!watcher.seen.iter().any(|what| matches!(what, Observation::WatchLost(_))));
         watcher.check(&root).await;
     });
 }
