@@ -67,11 +67,8 @@ impl Live {
         let facts = self.model.live();
         let due = facts.next_deadline();
         // The clock of the model jumps where the machine slept, and that of the timer does not.
-        if due.is_some_and(|due| due <= facts.now()) {
-            self.tick();
-            return Ok(None);
-        }
-        if due != self.timer_at {
+        let jumped = due.is_some_and(|due| due <= facts.now());
+        if jumped || due != self.timer_at {
             self.timer_at = due;
             if let Some(due) = due {
                 self.timer.as_mut().reset(self.clock.instant(due));
