@@ -61,11 +61,6 @@ pub(super) enum State {
 }
 
 impl Memory {
-    /// The ranges that are denied.
-    pub fn denied(&self) -> Vec<KeyRange> {
-        self.ranges.iter().filter(|known| known.state == State::Denied).map(|known| known.range.clone()).collect()
-    }
-
     /// Has what is denied tried again, since roles change.
     pub fn try_denied_again(&mut self) {
         for known in self.ranges.iter_mut().filter(|known| known.state == State::Denied) {
@@ -150,12 +145,21 @@ impl Memory {
 
     /// The ranges that have to be read and may be.
     pub fn unread(&self) -> Vec<KeyRange> {
-        self.ranges.iter().filter(|known| known.state == State::Unread).map(|known| known.range.clone()).collect()
+        self.ranges_where(|state| state == State::Unread)
     }
 
     /// The ranges that may be read, as far as is known.
     pub fn permitted(&self) -> Vec<KeyRange> {
-        self.ranges.iter().filter(|known| known.state != State::Denied).map(|known| known.range.clone()).collect()
+        self.ranges_where(|state| state != State::Denied)
+    }
+
+    /// The ranges that are denied.
+    pub fn denied(&self) -> Vec<KeyRange> {
+        self.ranges_where(|state| state == State::Denied)
+    }
+
+    fn ranges_where(&self, fits: impl Fn(State) -> bool) -> Vec<KeyRange> {
+        self.ranges.iter().filter(|known| fits(known.state)).map(|known| known.range.clone()).collect()
     }
 
     /// Remembers what is known of a range now.
